@@ -11,6 +11,9 @@ const (
 	SurfaceApp = "app"
 )
 
+// SearchOff is the search mode of an engine that answers from what it was trained on.
+const SearchOff = "off"
+
 // VisibilitySample contains the counts of the answers of one engine to a set of prompts.
 // Counts of a brand and its competitors come from the same answers, so that their shares
 // have one denominator.
@@ -101,13 +104,18 @@ type EngineVisibility struct {
 	FirstRate    *Rate  `json:"firstRate,omitempty"` // named before the other brands; only of a study
 	Top3Rate     *Rate  `json:"top3Rate,omitempty"`  // among the first three
 	Accuracy     *Rate  `json:"accuracy"`            // null if nothing was verified; not part of the score
-	Answers      int    `json:"answers"`
-	Failed       int    `json:"failed,omitempty"`        // requests without an answer
-	Searched     *Milli `json:"searchedShare,omitempty"` // of the answers, 0 to 1
-	PanelMean    *Milli `json:"panelMean,omitempty"`     // mean mention rate of the panel; only of a study
-	Counted      bool   `json:"counted"`                 // whether it is part of the total
-	Reason       string `json:"reason,omitempty"`        // why it cannot be ranked
-	AsOf         Time   `json:"asOf"`
+	// MemoryRate is how often the same model names the brand without a search, in the same study: how well known
+	// the brand is.
+	MemoryRate *Rate `json:"memoryRate,omitempty"`
+	// Agreement is that of the people who graded statements, once more for a part of them.
+	Agreement *Agreement `json:"agreement,omitempty"`
+	Answers   int        `json:"answers"`
+	Failed    int        `json:"failed,omitempty"`        // requests without an answer
+	Searched  *Milli     `json:"searchedShare,omitempty"` // of the answers, 0 to 1
+	PanelMean *Milli     `json:"panelMean,omitempty"`     // mean mention rate of the panel; only of a study
+	Counted   bool       `json:"counted"`                 // whether it is part of the total
+	Reason    string     `json:"reason,omitempty"`        // why it cannot be ranked
+	AsOf      Time       `json:"asOf"`
 }
 
 // Forms of an import: sums of answers, or counts by question and day.
@@ -188,7 +196,38 @@ type StudyEngine struct {
 	Searched  *Milli       `json:"searchedShare,omitempty"`
 	PanelMean *Milli       `json:"panelMean,omitempty"` // mean mention rate of all brands of the panel, 0 to 1
 	Reason    string       `json:"reason,omitempty"`    // why its brands cannot be ranked; age is not considered
+	Agreement *Agreement   `json:"agreement,omitempty"` // of graders
 	Brands    []StudyBrand `json:"brands"`
+}
+
+// Agreement is how far people who graded the same statements agree.
+type Agreement struct {
+	Kappa      Milli `json:"kappa"`      // Cohen's, -1 to 1
+	Statements int   `json:"statements"` // graded twice
+}
+
+// MinKappa is the agreement below which grades are not counted: they say more about the graders.
+const MinKappa = 600
+
+// CountedEngines returns the indexes of the engines of a study whose mean is its result: those that can be ranked, or
+// all if none can. Answers without a search show how well known a brand is, so they count only if none searches.
+func CountedEngines(engines []StudyEngine) (counted []int) {
+	for _, want := range []func(*StudyEngine) bool{
+		func(e *StudyEngine) bool { return e.Reason == "" && e.Search != SearchOff },
+		func(e *StudyEngine) bool { return e.Reason == "" },
+		func(e *StudyEngine) bool { return e.Search != SearchOff },
+		func(*StudyEngine) bool { return true },
+	} {
+		for i := range engines {
+			if want(&engines[i]) {
+				counted = append(counted, i)
+			}
+		}
+		if counted != nil {
+			return counted
+		}
+	}
+	return nil
 }
 
 // RankedBrands returns how many brands have a rank.
@@ -227,6 +266,7 @@ type StudyBrand struct {
 	CitationRate *Rate  `json:"citationRate"`
 	ShareOfVoice *Rate  `json:"shareOfVoice"`
 	Accuracy     *Rate  `json:"accuracy"`
+	MemoryRate   *Rate  `json:"memoryRate,omitempty"`
 	Reason       string `json:"reason,omitempty"` // why it cannot be ranked
 
 	Ranks map[StudyMetric]StudyRank `json:"ranks,omitempty"`

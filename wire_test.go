@@ -72,9 +72,11 @@ func TestWire(t *testing.T) {
 	seen := document
 	rate := &fieldmark.Rate{Value: 310, Low: 240, High: 390, Of: 350, Questions: 50}
 	answered := fieldmark.StudyEngine{Engine: "openai-search", Model: "m1", Surface: fieldmark.SurfaceAPI,
-		Search: "auto", Questions: 50, Answers: 350, Brands: []fieldmark.StudyBrand{{Slug: "acme", Score: 31_000,
+		Search: "auto", Questions: 50, Answers: 350, Agreement: &fieldmark.Agreement{Kappa: 820, Statements: 10},
+		Brands: []fieldmark.StudyBrand{{Slug: "acme", Score: 31_000,
 			Interval: fieldmark.Range{Low: 24_000, High: 39_000}, MentionRate: rate, FirstRate: rate, Top3Rate: rate,
-			CitationRate: rate, ShareOfVoice: rate, Ranks: map[fieldmark.StudyMetric]fieldmark.StudyRank{
+			CitationRate: rate, ShareOfVoice: rate, MemoryRate: rate,
+			Ranks: map[fieldmark.StudyMetric]fieldmark.StudyRank{
 				fieldmark.MetricMention: {Low: 2, High: 5, Of: 9, Group: 1}}}}}
 	study := fieldmark.StudyResult{StudyRef: fieldmark.StudyRef{ID: "tools-47", Digest: digest, Niche: "tools",
 		Locale: "en", From: at, To: at}, Methodology: fieldmark.VisibilityMethodology,

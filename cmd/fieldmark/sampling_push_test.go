@@ -41,7 +41,7 @@ func pastStudy(t *testing.T) string {
 	return filepath.Join(dir, "killed")
 }
 
-// TestSamplingUntil: an earlier study says how many questions a half-width wants, and a set that is too small is a
+// TestSamplingUntil: an earlier study says how many questions a half-width needs, and a set that is too small is a
 // fault of the plan.
 func TestSamplingUntil(t *testing.T) {
 	t.Parallel()
@@ -71,8 +71,10 @@ func TestSamplingUntil(t *testing.T) {
 	}{
 		{[]string{"--dry-run", "--until", "45", "--pilot", filepath.Join(pilot, "killed")}, 0, "mention rate of one"},
 		{[]string{"--dry-run", "--until", "0.5", "--pilot", filepath.Join(pilot, "killed")}, 2, "at any price"},
-		{[]string{"--dry-run", "--until", "5"}, 2, "--until wants"},
-		{[]string{"--until", "5", "--pilot", pilot}, 2, "--until wants"},
+		{[]string{"--dry-run", "--until", "5"}, 0, "in two stages: 30 questions on 5 days"},
+		{[]string{"--dry-run", "--until", "0.1"}, 2, "--until needs"},
+		{[]string{"--dry-run", "--pilot", pilot}, 2, "--until needs"},
+		{[]string{"--dry-run", "--until", "5", "--pilot", filepath.Join(pilot, "none")}, 2, "open the study"},
 	} {
 		status, out, why := runInProcess(t, append([]string{"visibility", "sample", name}, tt.args...)...)
 		if status != tt.status || !strings.Contains(out+why, tt.want) {
@@ -99,7 +101,8 @@ func TestSamplingPush(t *testing.T) {
 		", over") {
 		t.Errorf("status: %s", out)
 	}
-	if out := run("y\nn\nx\nq\n", 0, "review", study); !strings.Contains(out, "2 of ") {
+	if out := run("y\nn\nx\nq\n", 0, "review", study); !strings.Contains(out, "2 of ") ||
+		!strings.Contains(out, "not-registered: 50.0 % of 2 matches name the brand (") {
 		t.Errorf("review: %s", out)
 	}
 	if out := run(strings.Repeat("y\n", 99), 0, "grade", study, "--count", "5"); !strings.Contains(out, "kappa 1.00") {

@@ -45,6 +45,7 @@ func functions() template.FuncMap {
 		"tone":           tone,
 		"rate":           rate,
 		"ratewords":      rateWords,
+		"signed":         minus,
 		"visibilityPath": VisibilityPath,
 		"quarters":       func() []string { return []string{"25%", "50%", "75%"} },
 		"minus":          func(n int) int { return -n },

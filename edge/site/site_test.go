@@ -456,7 +456,8 @@ func sampleVisibility() *fieldmark.Visibility {
 				Reason: "fewer than 20 prompts"}}}
 }
 
-// sampleStudied is the visibility of a brand in a study of two engines, one of which few questions know.
+// sampleStudied is the visibility of a brand in a study of two engines, of which few questions know one, and of one
+// without search.
 func sampleStudied() *fieldmark.Visibility {
 	at := fieldmark.At(november)
 	engine := func(name string, value, low, high fieldmark.Milli) fieldmark.EngineVisibility {
@@ -468,9 +469,13 @@ func sampleStudied() *fieldmark.Visibility {
 	all, one, two := engine("", 310, 240, 390), engine("engine-a", 600, 510, 680), engine("engine-b", 20, 4, 81)
 	all.CitationRate = &fieldmark.Rate{Value: 120, Low: 70, High: 190, Of: 300, Questions: 50}
 	two.MentionRate.Few, two.Counted, two.Reason = true, false, "fewer than 90 % of the planned answers"
+	memory := engine("engine-a-memory", 380, 300, 460)
+	memory.Search, memory.Counted = fieldmark.SearchOff, false
+	all.MemoryRate, one.MemoryRate = memory.MentionRate, memory.MentionRate
+	one.Agreement = &fieldmark.Agreement{Kappa: 410, Statements: 12}
 	return &fieldmark.Visibility{Score: 41_200, Range: fieldmark.Range{Low: 36_000, High: 46_000}, AsOf: at,
 		Quality: fieldmark.VisibilityRanked, Form: fieldmark.FormStudy, Interval: fieldmark.IntervalQuestionsDays,
-		Engines: []fieldmark.EngineVisibility{one, two}, All: &all,
+		Engines: []fieldmark.EngineVisibility{one, two, memory}, All: &all,
 		Rank: &fieldmark.StudyRank{Low: 2, High: 5, Of: 12, Group: 2},
 		Study: &fieldmark.StudyRef{ID: "outdoor-2026w47", Niche: "outdoor-gear", Locale: "en",
 			From: fieldmark.At(november.AddDate(0, 0, -6)), To: at}}
@@ -500,7 +505,7 @@ func sampleStudyBoard() *fieldmark.VisibilityBoard {
 func sampleValidity() *fieldmark.Validity {
 	at := fieldmark.At(november)
 	found := &fieldmark.Association{Tau: 210, Low: 50, High: 360, P: 4, Distinct: true, Brands: 64, Pairs: 900,
-		Popularity: &fieldmark.Popularity{Brands: 40, Partial: milli(-31)}}
+		Popularity: &fieldmark.Popularity{Brands: 40, Partial: milli(-31), Low: milli(120)}}
 	none := &fieldmark.Association{Tau: -20, Low: -160, High: 120, P: 812, Brands: 64, Pairs: 900}
 	return &fieldmark.Validity{AsOf: &at, Brands: 64, MinBrands: 30, Questions: 150, Tested: 27, ByChance: 1_350,
 		Engines: []string{"engine-a"}, NotTested: []string{"Whether a change <b> changes it."},

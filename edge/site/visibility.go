@@ -59,7 +59,8 @@ type plotLine struct {
 // visibilityView is the visibility on a brand's page.
 type visibilityView struct {
 	*fieldmark.Visibility
-	Headline string // the mention rate in a sentence
+	Headline string          // the mention rate in a sentence
+	Memory   *fieldmark.Rate // the mention rate of the same models without a search; nil: they were not asked so
 	Ranked   bool
 	Plots    []plot
 	Board    string // address of the leaderboard of its niche; empty if the brand has no rank in it
@@ -95,7 +96,12 @@ func newVisibilityView(v *fieldmark.Visibility) *visibilityView {
 			if !kind.mean {
 				mean = nil
 			}
-			p.Lines = append(p.Lines, plotLine{Engine: plain(e.Engine), About: aboutEngine(e), Rate: r,
+			about := aboutEngine(e)
+			// An engine with a reason says it in its row.
+			if !e.Counted && e.Reason == "" {
+				about += ", not part of the mean"
+			}
+			p.Lines = append(p.Lines, plotLine{Engine: plain(e.Engine), About: about, Rate: r,
 				Whisker: newWhisker(r, mean, e.Reason != "" || !e.Counted), Reason: plain(e.Reason)})
 		}
 		if len(p.Lines) > 0 {
@@ -103,6 +109,9 @@ func newVisibilityView(v *fieldmark.Visibility) *visibilityView {
 		}
 	}
 	view.Headline = visibilityHeadline(v)
+	if v.All != nil {
+		view.Memory = v.All.MemoryRate
+	}
 	if v.Study != nil && v.Rank != nil {
 		view.Board = VisibilityPath(v.Study.Niche)
 	}

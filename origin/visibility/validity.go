@@ -189,7 +189,7 @@ func (s *Service) rankedResults(ctx context.Context) (ranked []fieldmark.StudyRe
 		for i := range r.Engines {
 			e := &r.Engines[i]
 			// Without a search an engine answers from its training data alone.
-			if e.Search != "off" {
+			if e.Search != fieldmark.SearchOff {
 				searched = true
 				continue
 			}

@@ -508,6 +508,12 @@ export interface components {
             /** @example Vienna */
             region?: string;
         };
+        Agreement: {
+            /** Format: double */
+            kappa: number;
+            /** Format: int64 */
+            statements: number;
+        };
         Asset: {
             /** @example meter-17 */
             id: string;
@@ -1166,6 +1172,7 @@ export interface components {
         };
         EngineVisibility: {
             accuracy: components["schemas"]["Rate"] | null;
+            agreement?: components["schemas"]["Agreement"];
             /** Format: int64 */
             answers: number;
             /**
@@ -1181,6 +1188,7 @@ export interface components {
             failed?: number;
             firstRate?: components["schemas"]["Rate"];
             interval: components["schemas"]["Range"];
+            memoryRate?: components["schemas"]["Rate"];
             mentionRate: components["schemas"]["Rate"] | null;
             /** @example sonar */
             model?: string;

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -54,16 +55,13 @@ func newStudyVisibility(r *fieldmark.StudyResult, now time.Time) *fieldmark.Visi
 	} else if rank, ok := b.Ranks[fieldmark.MetricMention]; ok {
 		v.Rank = &rank
 	}
-	good := false
-	for i := range r.Engines {
-		good = good || r.Engines[i].Reason == ""
-	}
+	counted := fieldmark.CountedEngines(r.Engines)
 	for i := range r.Engines {
 		if len(r.Engines[i].Brands) == 0 {
 			continue
 		}
 		e := studyEngine(&r.Engines[i], r.To)
-		e.Counted = !good || r.Engines[i].Reason == ""
+		e.Counted = slices.Contains(counted, i)
 		v.Engines = append(v.Engines, e)
 	}
 	return v
@@ -75,6 +73,6 @@ func studyEngine(e *fieldmark.StudyEngine, to fieldmark.Time) fieldmark.EngineVi
 	return fieldmark.EngineVisibility{Engine: e.Engine, Model: e.Model, Surface: e.Surface, Search: e.Search,
 		Score: b.Score, Interval: b.Interval, MentionRate: b.MentionRate, CitationRate: b.CitationRate,
 		ShareOfVoice: b.ShareOfVoice, FirstRate: b.FirstRate, Top3Rate: b.Top3Rate, Accuracy: b.Accuracy,
-		Answers: e.Answers, Failed: e.Failed, Searched: e.Searched, PanelMean: e.PanelMean, Counted: true,
-		Reason: b.Reason, AsOf: to}
+		MemoryRate: b.MemoryRate, Agreement: e.Agreement, Answers: e.Answers, Failed: e.Failed,
+		Searched: e.Searched, PanelMean: e.PanelMean, Counted: true, Reason: b.Reason, AsOf: to}
 }

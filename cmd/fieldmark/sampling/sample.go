@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/command"
+	"github.com/fieldmark/fieldmark/origin/visibility/estimate"
 	"github.com/fieldmark/fieldmark/origin/visibility/plan"
 	"github.com/fieldmark/fieldmark/origin/visibility/sampler"
 )
@@ -44,14 +46,17 @@ type sampleCmd struct {
 	Branded bool   `help:"Also ask prompts that name a brand of the panel; they are reported apart and never ranked."`
 	JSON    bool   `name:"json" help:"Print JSON."`
 
-	Until float64 `placeholder:"POINTS" help:"With --dry-run and --pilot: the questions that this half-width wants."`
-	Pilot string  `type:"path" placeholder:"DIR" help:"Folder of an earlier study of the question set, for --until."`
+	Until float64 `placeholder:"POINTS" help:"Ask as many questions as this half-width needs."`
+	Pilot string  `type:"path" placeholder:"DIR" help:"For --until: an earlier study of the set as the first stage."`
 }
 
 // Help describes the exit statuses.
 func (c *sampleCmd) Help() string {
 	return "Answers stay in the folder of the study. A study continues where it stopped, whatever ended the process: " +
 		"no question is asked again that may have been asked.\n\n" +
+		"With --until a study has two stages. The first asks 30 random questions on the days of the plan; how much " +
+		"their answers differ decides how many others are asked on as many further days. --pilot takes that from an " +
+		"earlier study instead. Give both options at every start of the study.\n\n" +
 		"Exit status: 0 nothing more is due, 1 no engine can go on, 2 the call or the plan makes no sense (every " +
 		"fault is listed, and nothing was sent), 3 the budget is reached, 4 the study cannot be ranked any more."
 }
@@ -62,9 +67,9 @@ func (c *sampleCmd) Run(ctx context.Context, s *command.Streams) error {
 	if err != nil {
 		return usage(err)
 	}
-	if (c.Until != 0 || c.Pilot != "") && (!c.DryRun || c.Pilot == "" || c.Until < minUntil || c.Until > maxUntil) {
+	if (c.Until != 0 || c.Pilot != "") && (c.Until < minUntil || c.Until > maxUntil) {
 		return command.WithStatus(command.StatusUsage, fmt.Errorf(
-			"--until wants --dry-run, --pilot and %g to %g points", minUntil, maxUntil))
+			"--until needs %g to %g points, and --pilot needs --until", minUntil, maxUntil))
 	}
 	dir := c.Dir
 	// Beside the plan, so that the plan and its answers are archived together.
@@ -81,7 +86,14 @@ func (c *sampleCmd) Run(ctx context.Context, s *command.Streams) error {
 		}
 		return c.forecast(s, p)
 	}
-	st, err := sampler.Begin(dir, p, texts, sampler.Options{Branded: c.Branded, Key: sampler.ReadKey})
+	o := sampler.Options{Branded: c.Branded, Until: int(math.Round(10 * c.Until)), Key: sampler.ReadKey}
+	if c.Pilot != "" {
+		o.Size = func() (int, error) {
+			r, err := c.reach(p)
+			return r.Questions, err
+		}
+	}
+	st, err := sampler.Begin(dir, p, texts, o)
 	if err != nil {
 		return usage(err)
 	}
@@ -90,7 +102,7 @@ func (c *sampleCmd) Run(ctx context.Context, s *command.Streams) error {
 	// A study that was interrupted shows its status, too.
 	err = errors.Join(runErr, st.AddRates(&status), st.Close())
 	if err != nil && !errors.Is(err, context.Canceled) {
-		return err
+		return usage(err)
 	}
 	if perr := printStatus(s, &status, c.JSON); perr != nil {
 		return perr
@@ -116,25 +128,14 @@ func (c *sampleCmd) Run(ctx context.Context, s *command.Streams) error {
 // Bounds of --until in points: below, no set of 1,000 questions is enough; above, an interval is too wide to be of use.
 const minUntil, maxUntil = 0.5, 50.0
 
-// reach adds to a forecast how many questions the half-width of --until needs. It fails if the plan has fewer.
-func (c *sampleCmd) reach(f *sampler.Forecast, p *plan.Plan) error {
+// reach returns how many questions the half-width of --until needs, by the study of --pilot. It fails if the plan has
+// fewer.
+func (c *sampleCmd) reach(p *plan.Plan) (sampler.Reach, error) {
 	pilot, err := sampler.Open(c.Pilot)
 	if err != nil {
-		return usage(err)
+		return sampler.Reach{}, err
 	}
-	r, err := sampler.ReachOf(pilot, p, f.Questions, c.Until, time.Now())
-	if err != nil {
-		if errors.Is(err, sampler.ErrNoPilot) {
-			return command.WithStatus(command.StatusUsage, err)
-		}
-		return err
-	}
-	f.Reach = &r
-	if r.Questions > r.Has {
-		return command.WithStatus(command.StatusUsage, fmt.Errorf("±%.1f points is the best that these %d questions "+
-			"can give at any price; ±%.1f wants about %d", r.Best, r.Has, r.HalfWidth, r.Questions))
-	}
-	return nil
+	return sampler.ReachOf(pilot, p, c.Until, time.Now())
 }
 
 // baseName returns the last element of a path with either separator.
@@ -145,6 +146,7 @@ func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)
 // They are errors that the operator corrects, and nothing was sent.
 func usage(err error) error {
 	if plan.IsFault(err) || errors.Is(err, sampler.ErrChanged) || errors.Is(err, sampler.ErrKey) ||
+		errors.Is(err, sampler.ErrStages) || errors.Is(err, sampler.ErrNoPilot) || errors.Is(err, sampler.ErrTooFew) ||
 		errors.Is(err, os.ErrNotExist) {
 		return command.WithStatus(command.StatusUsage, err)
 	}
@@ -229,10 +231,17 @@ func progressLine(st *sampler.Status) string {
 // forecast prints calls and cost before any money is spent. Worst is what the budget must allow.
 func (c *sampleCmd) forecast(s *command.Streams, p *plan.Plan) error {
 	f := sampler.ForecastOf(p, c.Branded)
-	if c.Until != 0 {
-		if err := c.reach(&f, p); err != nil {
-			return err
+	switch {
+	case c.Pilot != "":
+		r, err := c.reach(p)
+		if err != nil {
+			return usage(err)
 		}
+		f.Reach = &r
+	case c.Until != 0:
+		f.Notes = append(f.Notes, fmt.Sprintf("in two stages: %d questions on %d days, whose answers decide how many "+
+			"of the others are asked on as many further days; the sums above are for all of them",
+			estimate.PilotQuestions, f.Days))
 	}
 	if c.JSON {
 		return s.PrintJSON(&f)

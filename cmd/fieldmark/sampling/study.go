@@ -69,6 +69,9 @@ func printStatus(s *command.Streams, st *sampler.Status, asJSON bool) error {
 	}
 	fmt.Fprintf(&b, "Spent $%s of $%s by the prices of the plan: compare it with the bills.\n",
 		sampler.Dollars(st.Spent), sampler.Dollars(st.Budget))
+	if st.Next != "" {
+		fmt.Fprintf(&b, "The next question is due at %s.\n", st.Next)
+	}
 	// Said as soon as it is certain, so that no more money is spent on a ranking.
 	for _, why := range st.Unranked {
 		fmt.Fprintf(&b, "Cannot be ranked: %s.\n", why)
@@ -96,7 +99,29 @@ func (c *reviewCmd) Run(s *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	return mark(s, items, func(i *sampler.Item) string { return "Does this name " + i.Slug + "?" }, st.Review)
+	if err := mark(s, items, func(i *sampler.Item) string {
+		return "Does this name " + i.Slug + "?"
+	}, st.Review); err != nil {
+		return err
+	}
+	reviews, err := st.Reviews()
+	if err != nil {
+		return err
+	}
+	for i := range reviews {
+		r := &reviews[i]
+		for _, part := range []struct {
+			what string
+			rate *fieldmark.Rate
+		}{{"matches name the brand", r.Precision()}, {"near-misses name it after all", r.Missed()}} {
+			// Shown with its interval: 50 of 50 does not say that all are right.
+			if p := part.rate; p != nil {
+				fmt.Fprintf(s.Out, "%s: %s %% of %d %s (%s to %s)\n", r.Brand, percent(p.Value), p.Of, part.what,
+					percent(p.Low), percent(p.High))
+			}
+		}
+	}
+	return nil
 }
 
 // gradeCmd shows neither engine nor model, because graders who know them judge differently.
@@ -122,11 +147,16 @@ func (c *gradeCmd) Run(s *command.Streams) error {
 		return err
 	}
 	// Shown after each session, because grades below the limit of the export do not count.
-	kappa, n, err := st.Agreement()
-	if err != nil || n == 0 {
+	a, err := st.Agreement()
+	if err != nil || a == nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Out, "Agreement of %d statements graded twice: Cohen's kappa %.2f\n", n, kappa)
+	said := ""
+	if a.Kappa < fieldmark.MinKappa {
+		said = ": graders disagree, and no grade counts"
+	}
+	_, err = fmt.Fprintf(s.Out, "Agreement of %d statements graded twice: Cohen's kappa %.2f%s\n", a.Statements,
+		float64(a.Kappa)/1000, said)
 	return err
 }
 
@@ -318,7 +348,7 @@ func (c *pruneCmd) Run(s *command.Streams) error {
 // fakeEngineCmd tries out a plan without a vendor. It listens on this machine only by default.
 type fakeEngineCmd struct {
 	Plan   string `arg:"" type:"path" help:"A plan: its panel has the brands to name."`
-	Listen string `default:"127.0.0.1:8091" help:"Address to listen on."`
+	Listen string `default:"127.0.0.1:8095" help:"Address to listen on."`
 	Seed   uint64 `default:"1" help:"Another number gives other answers."`
 }
 

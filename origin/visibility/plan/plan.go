@@ -22,7 +22,6 @@ import (
 const (
 	// maxEngines is also the limit of a study (study.MaxEngines).
 	maxEngines = 12
-	maxDays    = 31
 	maxRuns    = 32
 	maxRPM     = 10_000
 	maxKeep    = 3_660 // days
@@ -34,6 +33,9 @@ const (
 	defaultOutput   = 2_048
 	defaultSearches = 3
 )
+
+// MaxDays is how many days a study has at most.
+const MaxDays = 31
 
 // PriceAge is how old prices may be when a study begins: vendors change them.
 const PriceAge = 60 * 24 * time.Hour
@@ -293,7 +295,7 @@ func (s *Schedule) read(r *reader, n *yaml.Node) {
 	zone := time.UTC
 	r.object(n, fields{
 		"from!": func(n *yaml.Node) { from, fromAt = n.Value, n },
-		"days!": r.integer(&s.Days, 1, maxDays),
+		"days!": r.integer(&s.Days, 1, MaxDays),
 		"runs":  r.integer(&s.Runs, 1, maxRuns),
 		"window": func(n *yaml.Node) {
 			if window, windowAt = n.Value, n; !clock.MatchString(window) {

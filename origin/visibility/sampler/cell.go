@@ -35,9 +35,7 @@ func (s *Study) cellsOf(day int) []Cell {
 	var cells []Cell
 	for e := range p.Engines {
 		for q := range p.Prompts.Prompts {
-			// A question that names a brand is answered with it, so it counts for no rate and is asked only on
-			// request.
-			if p.Prompts.Prompts[q].Branded && !s.branded {
+			if !s.isAsked(q, day) {
 				continue
 			}
 			for run := range p.Schedule.Runs {

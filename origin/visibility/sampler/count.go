@@ -23,6 +23,7 @@ type Counter struct {
 	accuracy map[[2]int]*study.Accuracy // by brand and prompt
 	answers  []answer
 	lines    []string
+	days     int // of the study
 }
 
 // answer is an answer that is not counted yet: only those of the commonest model are.
@@ -36,7 +37,7 @@ type answer struct {
 // NewCounter returns a Counter without answers.
 func NewCounter(p *plan.Plan, e *plan.Engine) *Counter {
 	return &Counter{plan: p, engine: e, cells: map[[2]int]*study.Cell{},
-		counts: map[[2]int]map[int]*study.Count{}, accuracy: map[[2]int]*study.Accuracy{}}
+		counts: map[[2]int]map[int]*study.Count{}, accuracy: map[[2]int]*study.Accuracy{}, days: p.Schedule.Days}
 }
 
 // Add adds an answer to a prompt on a day, both by index, and returns what it says.
@@ -89,7 +90,7 @@ func (c *Counter) Document() *study.Document {
 		Niche: p.Prompts.Niche, PromptSet: p.Prompts.ID + " " + p.Prompts.Version, PromptSetHash: p.PromptsHash,
 		PanelHash: p.PanelHash, Matcher: panel.Version, Provider: p.Provider, Provenance: p.Prompts.Provenance,
 		From: p.Schedule.Day(0).UTC().Format(time.RFC3339),
-		To:   p.Schedule.Day(p.Schedule.Days).Add(-time.Second).UTC().Format(time.RFC3339)}
+		To:   p.Schedule.Day(c.days).Add(-time.Second).UTC().Format(time.RFC3339)}
 	for _, a := range c.answers {
 		// Two models can differ more than two brands; together they would have a rate that neither has.
 		if a.model != d.Model {

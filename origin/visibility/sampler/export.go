@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/visibility/engine"
 	"github.com/fieldmark/fieldmark/origin/visibility/panel"
 	"github.com/fieldmark/fieldmark/origin/visibility/study"
@@ -26,16 +27,17 @@ func (s *Study) Export(now time.Time) (documents []*study.Document, warnings []s
 	if err != nil {
 		return nil, nil, err
 	}
-	reviews, err := s.reviews()
+	reviews, err := s.Reviews()
 	if err != nil {
 		return nil, nil, err
 	}
-	grades, warning, err := s.grades()
+	grades, agreement, err := s.grades()
 	if err != nil {
 		return nil, nil, err
 	}
-	if warning != "" {
-		warnings = append(warnings, warning)
+	if agreement != nil && agreement.Kappa < fieldmark.MinKappa {
+		warnings = append(warnings, fmt.Sprintf("graders disagree (Cohen's kappa %.2f of %d statements, below %.1f): "+
+			"no grade counts", float64(agreement.Kappa)/1000, agreement.Statements, fieldmark.MinKappa/1000.0))
 	}
 	for i, c := range counters {
 		// A vendor may replace a model under one name; the string in the answers shows it.
@@ -54,7 +56,7 @@ func (s *Study) Export(now time.Time) (documents []*study.Document, warnings []s
 			warnings = append(warnings, s.Plan.Engines[i].ID+" was never asked")
 			continue
 		}
-		d.Review = reviews
+		d.Review, d.Agreement = reviews, agreement
 		checked, err := study.ParseJSON(d.Bytes()) // as its reader sees it: the digest is that of an import
 		if err != nil {
 			return nil, nil, fmt.Errorf("export %s: %w", d.Engine, err)
@@ -69,9 +71,11 @@ func (s *Study) Export(now time.Time) (documents []*study.Document, warnings []s
 func (s *Study) count(see func(c Cell, a *engine.Answer, r *panel.Reading)) ([]*Counter, error) {
 	var counters []*Counter
 	for i := range s.Plan.Engines {
-		counters = append(counters, NewCounter(s.Plan, &s.Plan.Engines[i]))
+		c := NewCounter(s.Plan, &s.Plan.Engines[i])
+		c.days = s.days()
+		counters = append(counters, c)
 	}
-	for day := range s.Plan.Schedule.Days {
+	for day := range s.days() {
 		for _, c := range s.cellsOf(day) {
 			id := c.id(s.Plan)
 			r := s.book.cells[id]
@@ -102,7 +106,7 @@ func (s *Study) count(see func(c Cell, a *engine.Answer, r *panel.Reading)) ([]*
 // in the journal.
 func (s *Study) Prune(now time.Time) (removed int, err error) {
 	for _, e := range s.done() {
-		for day := range s.Plan.Schedule.Days {
+		for day := range s.days() {
 			// Kept for so many days after the day of the answer, not after the study.
 			end := s.Plan.Schedule.Day(day + 1)
 			if dayName(s.Plan, day) != e.Cell[:len(time.DateOnly)] || now.Before(end.AddDate(0, 0, s.Plan.Keep)) {

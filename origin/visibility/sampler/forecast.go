@@ -81,7 +81,7 @@ func ForecastOf(p *plan.Plan, branded bool) Forecast {
 		f.Prompts++
 		if !q.Branded {
 			// Paraphrases are one question; a prompt without a group is one by its id.
-			questions[q.Group+"\n"+map[bool]string{true: q.ID}[q.Group == ""]] = true
+			questions[questionOf(&q)] = true
 		}
 	}
 	f.Questions = len(questions)
@@ -148,8 +148,9 @@ var ErrNoPilot = errors.New("it cannot be the pilot")
 
 // ReachOf returns how many questions a plan needs for a half-width in points, by an earlier study as its pilot: the
 // first of two stages. The variance between questions is that of the engine on which the brand varies most. The
-// second stage has that many questions and no further look, so its interval holds at its level.
-func ReachOf(pilot *Study, p *plan.Plan, questions int, points float64, now time.Time) (r Reach, err error) {
+// second stage has that many questions and no further look, so its interval holds at its level. The error is ErrTooFew
+// if the plan has fewer.
+func ReachOf(pilot *Study, p *plan.Plan, points float64, now time.Time) (r Reach, err error) {
 	switch {
 	case p.Brand == "" || p.Brand != pilot.Plan.Brand:
 		return r, fmt.Errorf("%w: both plans must name the same brand", ErrNoPilot)
@@ -163,17 +164,27 @@ func ReachOf(pilot *Study, p *plan.Plan, questions int, points float64, now time
 	if err != nil {
 		return r, err
 	}
-	r = Reach{Brand: p.Brand, HalfWidth: points, Has: questions}
+	return reachOf(counters, p, points)
+}
+
+// reachOf computes the reach from the counts of a first stage.
+func reachOf(counters []*Counter, p *plan.Plan, points float64) (Reach, error) {
+	r := Reach{Brand: p.Brand, HalfWidth: points, Has: len(questionsOf(p))}
 	for _, c := range counters {
 		values := study.MentionValues(c.Document(), p.Brand)
-		if len(values) < estimate.PilotQuestions {
+		// As of planned answers, one in ten may be missing.
+		if 10*len(values) < 9*estimate.PilotQuestions {
 			continue
 		}
 		r.Questions = max(r.Questions, estimate.QuestionsFor(values, int64(math.Round(points*10_000))))
-		r.Best = max(r.Best, math.Round(float64(estimate.HalfWidthOf(values, max(questions, 1)))/1_000)/10)
+		r.Best = max(r.Best, math.Round(float64(estimate.HalfWidthOf(values, max(r.Has, 1)))/1_000)/10)
 	}
 	if r.Questions == 0 {
 		return r, fmt.Errorf("%w: no engine answered %d of its questions", ErrNoPilot, estimate.PilotQuestions)
+	}
+	if r.Questions > r.Has {
+		return r, fmt.Errorf("%w: ±%.1f points is the best that these %d questions can give at any price; "+
+			"±%.1f needs about %d", ErrTooFew, r.Best, r.Has, r.HalfWidth, r.Questions)
 	}
 	return r, nil
 }

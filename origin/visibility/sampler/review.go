@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/atomicfile"
 	"github.com/fieldmark/fieldmark/origin/visibility/engine"
 	"github.com/fieldmark/fieldmark/origin/visibility/panel"
@@ -31,8 +33,6 @@ const (
 	contextBytes = 160
 	// againOneIn: every fifth statement is graded twice.
 	againOneIn = 5
-	// minKappa is the agreement of graders below which their grades are not counted.
-	minKappa = 0.6
 )
 
 // Item is a place of an answer for a person to mark.
@@ -129,8 +129,8 @@ func (s *Study) Review(i *Item, names bool) error {
 	return s.appendMark(reviewFile, mark{Key: i.Key, Brand: i.Slug, Hit: i.Hit, Yes: names})
 }
 
-// reviews returns the record of the reviews, with an empty one for word brands without any.
-func (s *Study) reviews() ([]study.Review, error) {
+// Reviews returns the record of the reviews, with an empty one for word brands without any.
+func (s *Study) Reviews() ([]study.Review, error) {
 	marks, err := s.marks(reviewFile)
 	if err != nil {
 		return nil, err
@@ -220,12 +220,13 @@ func (s *Study) Grade(i *Item, right bool) error {
 		Prompt: s.Plan.Prompts.Prompts[i.Prompt].ID, Yes: right, Round: round})
 }
 
-// Agreement returns Cohen's kappa of the statements that were graded twice, and how many there are.
-func (s *Study) Agreement() (kappa float64, n int, err error) {
+// Agreement returns Cohen's kappa of the statements that were graded twice; nil without any.
+func (s *Study) Agreement() (*fieldmark.Agreement, error) {
 	marks, err := s.marks(gradeFile)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
+	n := 0
 	first := map[string]bool{}
 	var same, firstYes, secondYes int
 	for _, m := range marks {
@@ -245,15 +246,16 @@ func (s *Study) Agreement() (kappa float64, n int, err error) {
 		}
 	}
 	if n == 0 {
-		return 0, 0, nil
+		return nil, nil
 	}
 	of := func(k int) float64 { return float64(k) / float64(n) }
 	// Agreement by chance, from how often each round said yes.
 	chance := of(firstYes)*of(secondYes) + of(n-firstYes)*of(n-secondYes)
-	if chance == 1 {
-		return 1, n, nil // both gave one grade throughout
+	kappa := 1.0 // both gave one grade throughout
+	if chance < 1 {
+		kappa = (of(same) - chance) / (1 - chance)
 	}
-	return (of(same) - chance) / (1 - chance), n, nil
+	return &fieldmark.Agreement{Kappa: fieldmark.Milli(math.Round(1000 * kappa)), Statements: n}, nil
 }
 
 // grade of a statement, by indexes.
@@ -262,20 +264,15 @@ type grade struct {
 	Right                 bool
 }
 
-// grades returns the first grade of each statement. Where graders disagree none counts, and a warning says so.
-func (s *Study) grades() (all []grade, warning string, err error) {
+// grades returns the first grade of each statement, and the agreement of graders. Where they disagree none counts.
+func (s *Study) grades() (all []grade, agreement *fieldmark.Agreement, err error) {
 	marks, err := s.marks(gradeFile)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
-	kappa, n, err := s.Agreement()
-	if err != nil {
-		return nil, "", err
-	}
-	// Grades that their graders do not repeat say more about them than about the brand.
-	if n > 0 && kappa < minKappa {
-		return nil, fmt.Sprintf("graders disagree (Cohen's kappa %.2f of %d statements, below %.1f): no grade counts",
-			kappa, n, minKappa), nil
+	agreement, err = s.Agreement()
+	if err != nil || agreement != nil && agreement.Kappa < fieldmark.MinKappa {
+		return nil, agreement, err
 	}
 	for _, m := range marks {
 		g := grade{Right: m.Yes, Engine: -1, Brand: -1, Prompt: -1}
@@ -299,7 +296,7 @@ func (s *Study) grades() (all []grade, warning string, err error) {
 			all = append(all, g)
 		}
 	}
-	return all, "", nil
+	return all, agreement, nil
 }
 
 // marks reads a file of marks; a torn last line is dropped.

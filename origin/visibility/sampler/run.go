@@ -45,7 +45,8 @@ func (s *Study) Run(ctx context.Context, wait bool) (Ended, error) {
 	calls, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })()
-	for day := range s.Plan.Schedule.Days {
+	// Days are counted each time: how many there are may depend on the answers of the first ones.
+	for day := 0; day < s.days(); day++ {
 		// Asked later, it would be an answer of another day.
 		if !time.Now().Before(s.Plan.Schedule.Day(day + 1)) {
 			continue // its open cells are missed
@@ -56,6 +57,14 @@ func (s *Study) Run(ctx context.Context, wait bool) (Ended, error) {
 		}
 		if err := timeout.Sleep(ctx, begins); err != nil {
 			return r.ended, err
+		}
+		if day >= s.Plan.Schedule.Days && s.needsSize() {
+			if err := fixSize(s); err != nil {
+				return r.ended, err
+			}
+			if day >= s.days() {
+				break
+			}
 		}
 		if err := r.day(ctx, calls, day); err != nil {
 			return r.ended, err
@@ -70,7 +79,10 @@ func (s *Study) Run(ctx context.Context, wait bool) (Ended, error) {
 
 // IsOver reports whether nothing can be asked any more.
 func (s *Study) IsOver(now time.Time) bool {
-	for day := range s.Plan.Schedule.Days {
+	if s.needsSize() && now.Before(s.Plan.Schedule.Day(s.days())) {
+		return false // what is asked on its last days is not decided
+	}
+	for day := range s.days() {
 		if !now.Before(s.Plan.Schedule.Day(day + 1)) {
 			continue
 		}

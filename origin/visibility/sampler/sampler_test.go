@@ -231,7 +231,10 @@ func TestMissed(t *testing.T) {
 			t.Fatal(err)
 		}
 		status := st.Status(time.Now())
-		if e := status.Engines[0]; e.Done != 8 || e.Missed != 8 || len(status.Unranked) == 0 || status.Over {
+		// It is 20:00 on the fourth day, and questions are due from 06:00 on.
+		next := time.Now().UTC().Truncate(24 * time.Hour).Add(30 * time.Hour).Format(time.RFC3339)
+		if e := status.Engines[0]; e.Done != 8 || e.Missed != 8 || len(status.Unranked) == 0 || status.Over ||
+			status.Next != next {
 			t.Errorf("status %+v", status)
 		}
 		if _, _, err := st.Export(time.Now()); !errors.Is(err, sampler.ErrNotOver) {
@@ -536,8 +539,8 @@ func TestReviewAndGrade(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if kappa, n, err := st.Agreement(); n != 4 || kappa != 1 || err != nil {
-			t.Errorf("agreement %v of %d, %v", kappa, n, err)
+		if a, err := st.Agreement(); err != nil || a.Statements != 4 || a.Kappa != 1000 {
+			t.Errorf("agreement %+v, %v", a, err)
 		}
 		documents, _, err := st.Export(time.Now())
 		if err != nil {
@@ -553,8 +556,39 @@ func TestReviewAndGrade(t *testing.T) {
 				graded, right = graded+a.Statements, right+a.Right
 			}
 		}
-		if graded != 20 || right != 19 {
-			t.Errorf("%d graded, %d right; want 20 and 19", graded, right)
+		if a := documents[0].Agreement; graded != 20 || right != 19 || a == nil || a.Kappa != 1000 {
+			t.Errorf("%d graded, %d right, agreement %+v; want 20 and 19", graded, right, a)
+		}
+		// Then graders contradict themselves.
+		if statements, err = st.GradeItems("ropes", 20); err != nil || len(statements) != 0 {
+			t.Fatalf("%d statements of a brand that no answer names, %v", len(statements), err)
+		}
+		if statements, err = st.GradeItems("acme", 50); err != nil {
+			t.Fatal(err)
+		}
+		first := map[string]bool{}
+		for i := range statements {
+			yes, again := first[statements[i].Key]
+			if yes = !yes; !again {
+				yes = i%2 == 0
+			}
+			first[statements[i].Key] = yes
+			if err := st.Grade(&statements[i], yes); err != nil {
+				t.Fatal(err)
+			}
+		}
+		documents, warnings, err := st.Export(time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range documents[0].Accuracy {
+			if a.Brand == "acme" {
+				t.Errorf("graders disagree, and a grade counts: %+v", a)
+			}
+		}
+		if a := documents[0].Agreement; a.Kappa >= 600 || len(warnings) != 1 ||
+			!strings.Contains(warnings[0], "graders disagree") {
+			t.Errorf("agreement %+v, warnings %v", a, warnings)
 		}
 	})
 }
@@ -577,7 +611,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// TestReach: a study of 40 questions, of which half name the brand, says how many a half-width wants.
+// TestReach: a study of 40 questions, of which half name the brand, says how many a half-width needs.
 func TestReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, texts := study{questions: 40, days: 1, budget: "0"}.load(t)
@@ -591,14 +625,17 @@ func TestReach(t *testing.T) {
 			}
 			return 200, nil, names
 		}))
-		// t(39)² * 0.25 * 40/39 / 0.1² = 104.9; and t(39) √(0.2564/40) = 16.2 points.
-		r, err := sampler.ReachOf(st, p, 40, 10, time.Now())
-		if err != nil || r.Questions != 105 || r.Best != 16.2 || r.Has != 40 || r.Brand != "acme" {
-			t.Errorf("%+v, %v; want 105 questions, ±16.2 at best", r, err)
+		// t(39)² * 0.25 * 40/39 / 0.2² = 26.2; and t(39) √(0.2564/40) = 16.2 points.
+		r, err := sampler.ReachOf(st, p, 20, time.Now())
+		if err != nil || r.Questions != 27 || r.Best != 16.2 || r.Has != 40 || r.Brand != "acme" {
+			t.Errorf("%+v, %v; want 27 questions, ±16.2 at best", r, err)
+		}
+		if r, err = sampler.ReachOf(st, p, 10, time.Now()); !errors.Is(err, sampler.ErrTooFew) || r.Questions != 105 {
+			t.Errorf("±10 points: %+v, %v; want 105 questions, which are too many", r, err)
 		}
 		other := *p
 		other.Brand = "ropes"
-		if _, err := sampler.ReachOf(st, &other, 40, 10, time.Now()); !errors.Is(err, sampler.ErrNoPilot) {
+		if _, err := sampler.ReachOf(st, &other, 20, time.Now()); !errors.Is(err, sampler.ErrNoPilot) {
 			t.Errorf("of another brand: %v", err)
 		}
 	})
@@ -607,8 +644,107 @@ func TestReach(t *testing.T) {
 		st, _ := run(t, p, texts, doer(func(*http.Request, string) (int, http.Header, string) {
 			return 200, nil, names
 		}))
-		if _, err := sampler.ReachOf(st, p, 20, 10, time.Now()); !errors.Is(err, sampler.ErrNoPilot) {
+		if _, err := sampler.ReachOf(st, p, 10, time.Now()); !errors.Is(err, sampler.ErrNoPilot) {
 			t.Errorf("a pilot of 20 questions: %v", err)
+		}
+	})
+}
+
+// stages asks a plan of 80 questions, of which every second one always names the brand, by a process a day.
+// It returns the study, on which days each question was asked, and the error of a run.
+func stages(t *testing.T, until int, size func() (int, error)) (*sampler.Study, map[string][]int, error) {
+	t.Helper()
+	p, texts := study{questions: 80, days: 2, budget: "0"}.load(t)
+	first, asked := time.Now(), map[string][]int{}
+	var mu sync.Mutex
+	h := doer(func(_ *http.Request, question string) (int, http.Header, string) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[question] = append(asked[question], int(time.Since(first)/(24*time.Hour)))
+		var n int
+		if _, err := fmt.Sscanf(question, "Which rope is good for purpose %d?", &n); err == nil && n%2 == 0 {
+			return 200, nil, strings.Replace(names, "Acme Ropes", "another", 1)
+		}
+		return 200, nil, names
+	})
+	dir := filepath.Join(t.TempDir(), "study")
+	o := sampler.Options{HTTP: h, Until: until, Size: size,
+		Key: func(*plan.Engine) (string, error) { return secret, nil }}
+	var failed error
+	time.Sleep(20 * time.Hour)
+	for range 5 {
+		st, err := sampler.Begin(dir, p, texts, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Run(t.Context(), false); err != nil {
+			failed = err
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(24 * time.Hour)
+	}
+	o.Until++
+	if _, err := sampler.Begin(dir, p, texts, o); !errors.Is(err, sampler.ErrChanged) {
+		t.Errorf("another half-width for the same study: %v", err)
+	}
+	st, err := sampler.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st, asked, failed
+}
+
+// TestStages: 30 questions decide how many others are asked, on further days, and their answers count.
+func TestStages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, asked, err := stages(t, 150, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		both := [2]int{}
+		for question, days := range asked {
+			stage := days[0] / 2
+			both[stage]++
+			for i, day := range days {
+				if len(days) != 2 || day != 2*stage+i {
+					t.Errorf("%s was asked on the days %v", question, days)
+				}
+			}
+		}
+		// About t(29)² * 0.26 / 0.15², by how many of the 30 name the brand.
+		if both[0] != 30 || both[1] < 12 || both[1] > 22 {
+			t.Errorf("%d questions, then %d; want 30 and about 18", both[0], both[1])
+		}
+		status := st.Status(time.Now())
+		documents, _, err := st.Export(time.Now())
+		if err != nil || !status.Over || status.Engines[0].Of != 2*len(asked) || len(status.Unranked) > 0 {
+			t.Fatalf("status %+v, %v", status, err)
+		}
+		d := documents[0]
+		if len(d.Prompts) != len(asked) || d.Planned != 2*len(asked) || len(d.Days) != 4 || d.To[:10] != status.To {
+			t.Errorf("%d prompts, %d planned, days %v to %s, status %+v", len(d.Prompts), d.Planned, d.Days, d.To,
+				status)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		st, asked, err := stages(t, 20, nil)
+		if !errors.Is(err, sampler.ErrTooFew) || len(asked) != 30 || !st.IsOver(time.Now()) {
+			t.Errorf("±2 points of 80 questions: %v, %d were asked", err, len(asked))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		st, asked, err := stages(t, 50, func() (int, error) { return 44, nil })
+		if status := st.Status(time.Now()); err != nil || len(asked) != 44 || status.Engines[0].Done != 2*44 {
+			t.Errorf("after an earlier study: %v, %d were asked, %+v", err, len(asked), status)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p, texts := study{questions: 29, days: 2, budget: "0"}.load(t)
+		_, err := sampler.Begin(filepath.Join(t.TempDir(), "study"), p, texts, sampler.Options{Until: 50})
+		if !errors.Is(err, sampler.ErrStages) {
+			t.Errorf("a pilot of 29 questions: %v", err)
 		}
 	})
 }

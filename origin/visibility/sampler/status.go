@@ -22,6 +22,8 @@ type Status struct {
 	Budget   int64            `json:"budgetNano"`
 	Over     bool             `json:"over"`
 	Busy     bool             `json:"busy"` // a process works on it
+	// Next is when the next question is due, RFC 3339; empty if none will be. One that is due already counts.
+	Next string `json:"next,omitempty"`
 	// Unranked is why the study cannot be ranked any more; empty if it still can.
 	Unranked []string `json:"unranked,omitempty"`
 }
@@ -51,7 +53,7 @@ const (
 // Status returns the state of the study. Rates come from the answers on disk, and only after the study is over.
 func (s *Study) Status(now time.Time) Status {
 	p := s.Plan
-	st := Status{Study: p.Study, PlanHash: p.Hash, From: dayName(p, 0), To: dayName(p, p.Schedule.Days-1),
+	st := Status{Study: p.Study, PlanHash: p.Hash, From: dayName(p, 0), To: dayName(p, s.days()-1),
 		Budget: p.Budget, Over: s.IsOver(now), Busy: s.lock != nil || s.isBusy()}
 	st.Engines = make([]EngineStatus, len(p.Engines))
 	left := make([]map[int]int, len(p.Engines)) // answers that a question has or can still get
@@ -59,20 +61,29 @@ func (s *Study) Status(now time.Time) Status {
 		st.Engines[i] = EngineStatus{Engine: p.Engines[i].ID, Models: map[string]int{}}
 		left[i] = map[int]int{}
 	}
+	var next time.Time
 	// One moment for all engines, so that the sums agree.
 	s.mu.Lock()
-	for day := range p.Schedule.Days {
+	for day := range s.days() {
 		isOver := !now.Before(p.Schedule.Day(day + 1))
 		for _, c := range s.cellsOf(day) {
 			e := &st.Engines[c.Engine]
 			e.Of++
-			if e.add(s.book.cells[c.id(p)], isOver, st.Busy) {
+			r := s.book.cells[c.id(p)]
+			// Days follow each other, and so do the cells of a day.
+			if next.IsZero() && !isOver && (r == nil || r.state == stateOpen) {
+				next = c.Due
+			}
+			if e.add(r, isOver, st.Busy) {
 				left[c.Engine][c.Prompt]++
 			} else {
 				// The question is there with none left.
 				left[c.Engine][c.Prompt] += 0
 			}
 		}
+	}
+	if !next.IsZero() {
+		st.Next = next.Format(time.RFC3339)
 	}
 	st.Spent = s.spentLocked()
 	for i := range st.Engines {

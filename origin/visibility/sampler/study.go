@@ -41,7 +41,7 @@ type Study struct {
 	Plan *plan.Plan
 	Dir  string
 
-	branded bool
+	stages
 	engines []*engine.Engine
 	lock    *os.File
 	journal *journal
@@ -53,20 +53,30 @@ type Study struct {
 
 // begun is what study.json has.
 type begun struct {
-	PlanHash fieldmark.Digest `json:"planHash"`
-	Branded  bool             `json:"branded"`
+	PlanHash  fieldmark.Digest `json:"planHash"`
+	Branded   bool             `json:"branded"`
+	Until     int              `json:"untilTenths,omitempty"` // half-width, in tenths of a point; 0: all is asked
+	OwnPilot  bool             `json:"ownPilot,omitempty"`    // the first stage is a part of the study
+	Questions int              `json:"questions,omitempty"`   // that are asked, as soon as it is decided
+}
+
+// newStudy returns the study of a plan in a state.
+func newStudy(dir string, p *plan.Plan, state begun) *Study {
+	s := &Study{Plan: p, Dir: dir, held: map[string]int64{},
+		stages: stages{plan: p, state: state, order: orderOf(p)}}
+	s.size.Store(int64(state.Questions))
+	return s
 }
 
 // Open opens the study in a folder for reading.
 func Open(dir string) (*Study, error) {
-	s := &Study{Dir: dir, held: map[string]int64{}}
 	state, err := readState(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the study in %s: %w", dir, err)
 	}
-	s.branded = state.Branded
-	names := plan.Files{Plan: s.path(planFolder, "plan.yaml"), Prompts: s.path(planFolder, "prompts.yaml"),
-		Panel: s.path(planFolder, "panel.yaml")}
+	folder := filepath.Join(dir, planFolder)
+	names := plan.Files{Plan: filepath.Join(folder, "plan.yaml"), Prompts: filepath.Join(folder, "prompts.yaml"),
+		Panel: filepath.Join(folder, "panel.yaml")}
 	var texts plan.Texts
 	// The copies of the folder, not the files of the plan, which may have been edited since.
 	for name, to := range map[string]*[]byte{names.Plan: &texts.Plan, names.Prompts: &texts.Prompts,
@@ -75,13 +85,15 @@ func Open(dir string) (*Study, error) {
 			return nil, fmt.Errorf("open the study: %w", err)
 		}
 	}
-	if s.Plan, err = plan.Parse(names, texts); err != nil {
+	p, err := plan.Parse(names, texts)
+	if err != nil {
 		return nil, err
 	}
 	// A copy was edited by hand.
-	if s.Plan.Hash != state.PlanHash {
+	if p.Hash != state.PlanHash {
 		return nil, fmt.Errorf("%s: %w", dir, ErrChanged)
 	}
+	s := newStudy(dir, p, state)
 	for i := range s.Plan.Engines {
 		// Without a key: it only reads answers.
 		e, err := engine.New(s.engineConfig(i, "", nil))
@@ -115,6 +127,10 @@ func readState(dir string) (b begun, err error) {
 // Options are what a process may decide besides the plan.
 type Options struct {
 	Branded bool // ask branded prompts too; decided when the study begins
+	// Until is the half-width of the own brand's mention rate to reach, in tenths of a point; 0 asks all questions.
+	Until int
+	// Size says how many questions that needs, when the study begins, by an earlier study; nil: the study has a pilot.
+	Size func() (int, error)
 	// Key returns the key of an engine.
 	Key func(e *plan.Engine) (string, error)
 	// HTTP sends the requests; nil means guarded clients.
@@ -123,7 +139,11 @@ type Options struct {
 
 // Begin creates the folder of a study, or opens it to continue. The caller calls Close.
 func Begin(dir string, p *plan.Plan, texts plan.Texts, o Options) (s *Study, err error) {
-	s = &Study{Plan: p, Dir: dir, branded: o.Branded, held: map[string]int64{}}
+	if err := checkStages(p, o.Until, o.Size == nil); err != nil {
+		return nil, err
+	}
+	s = newStudy(dir, p, begun{PlanHash: p.Hash, Branded: o.Branded, Until: o.Until,
+		OwnPilot: o.Until > 0 && o.Size == nil})
 	// Keys are read before anything is written: a study that cannot begin leaves no folder.
 	for i := range p.Engines {
 		key, err := o.Key(&p.Engines[i])
@@ -146,12 +166,21 @@ func Begin(dir string, p *plan.Plan, texts plan.Texts, o Options) (s *Study, err
 		if err := p.Begin(time.Now()); err != nil {
 			return nil, err
 		}
+		if o.Until > 0 && o.Size != nil {
+			if s.state.Questions, err = o.Size(); err != nil {
+				return nil, err
+			}
+		}
 	case err != nil:
 		return nil, fmt.Errorf("open the study in %s: %w", dir, err)
 	// Answers to two plans in one folder could not be distinguished.
-	case state.PlanHash != p.Hash || state.Branded != o.Branded:
+	case state.PlanHash != p.Hash || state.Branded != o.Branded || state.Until != o.Until ||
+		state.OwnPilot != s.state.OwnPilot:
 		return nil, fmt.Errorf("%s: %w", dir, ErrChanged)
+	default:
+		s.state = state
 	}
+	s.size.Store(int64(s.state.Questions))
 	if err := s.open(texts); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -177,7 +206,7 @@ func (s *Study) open(texts plan.Texts) (err error) {
 			return err
 		}
 	}
-	state, err := json.Marshal(begun{s.Plan.Hash, s.branded})
+	state, err := json.Marshal(s.state)
 	if err != nil {
 		return fmt.Errorf("create the study: %w", err)
 	}

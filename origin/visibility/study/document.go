@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/visibility/estimate"
 )
 
 // Bounds of a document, and of a study.
@@ -56,6 +57,8 @@ type Document struct {
 	Counts   []Count    `json:"counts"`             // absent ones are zero
 	Accuracy []Accuracy `json:"accuracy,omitempty"` // of statements
 	Review   []Review   `json:"review,omitempty"`   // of brands whose name is a common word
+	// Agreement is that of the people who graded the statements, over all engines of the study.
+	Agreement *fieldmark.Agreement `json:"agreement,omitempty"`
 
 	// Replaces is the digest of the document of the same study and engine that this one corrects.
 	Replaces fieldmark.Digest `json:"replaces,omitempty"`
@@ -154,6 +157,28 @@ type Review struct {
 	Misses int    `json:"misses"` // near-misses that were looked at
 	Wrong  int    `json:"wrong"`  // of these, name the brand after all
 	Word   bool   `json:"word"`   // the name is a common word: it is ranked only after a review
+}
+
+// Precision returns the share of reviewed matches that are right, and Missed that of near-misses that name the brand
+// after all, with their 95 % intervals; nil without any.
+func (r *Review) Precision() *fieldmark.Rate { return shareOfMarks(r.Right, r.Hits) }
+
+// Missed is described at Precision.
+func (r *Review) Missed() *fieldmark.Rate { return shareOfMarks(r.Wrong, r.Misses) }
+
+// shareOfMarks estimates a share of places that were drawn at random, so each is a unit of its own.
+func shareOfMarks(k, n int) *fieldmark.Rate {
+	if n == 0 {
+		return nil
+	}
+	r := estimate.Ratio{Questions: n, Days: 1, Of: n, Num: make([]int64, n), Den: make([]int64, n)}
+	for i := range n {
+		r.Den[i] = million
+		if i < k {
+			r.Num[i] = million
+		}
+	}
+	return rateOf([]estimate.Ratio{r})
 }
 
 // canonical puts a checked document into its one form: everything sorted, nothing that is zero.

@@ -45,7 +45,6 @@ func Result(documents []*Document) fieldmark.StudyResult {
 		Provenance: d.Provenance, Methodology: fieldmark.VisibilityMethodology}
 	t := newTable(documents)
 	var all []*engineTable
-	var counted []int
 	for _, d := range documents {
 		r.Documents = append(r.Documents, d.Digest())
 		from, _ := time.Parse(time.RFC3339Nano, d.From) // both were checked
@@ -57,59 +56,82 @@ func Result(documents []*Document) fieldmark.StudyResult {
 			r.To = at
 		}
 		e := t.engine(d)
-		// An engine that cannot be ranked is shown, but does not change the mean of those that can.
-		if e.reason == "" {
-			counted = append(counted, len(all))
-		}
 		all = append(all, e)
-	}
-	if counted == nil {
-		for i := range all {
-			counted = append(counted, i)
-		}
+		r.Engines = append(r.Engines, fieldmark.StudyEngine{Engine: d.Engine, Model: d.Model, Surface: d.Surface,
+			Search: d.Search, Reason: e.reason, Agreement: d.Agreement})
 	}
 	r.Digest = digestOf(r.Documents)
 	r.Interval = fieldmark.IntervalQuestions
 	if len(t.days) >= estimate.MinDays {
 		r.Interval = fieldmark.IntervalQuestionsDays
 	}
-	r.Engines, r.All = t.results(all, counted)
-	for i, d := range documents {
-		e := &r.Engines[i]
-		e.Engine, e.Model, e.Surface, e.Search = d.Engine, d.Model, d.Surface, d.Search
-	}
+	t.results(all, &r)
 	return r
 }
 
-// results computes the results of engines, and the mean of those that count, by index. It goes brand by brand:
+// results computes the results of engines, and the mean of those that count. It goes brand by brand:
 // the rates of one brand are used by two results, and those of all brands of a large study take gigabytes.
-func (t *table) results(all []*engineTable, counted []int) (engines []fieldmark.StudyEngine,
-	mean fieldmark.StudyEngine) {
+func (t *table) results(all []*engineTable, r *fieldmark.StudyResult) {
+	// An engine that cannot be ranked, or does not search, is shown, but does not change the mean of the others.
+	counted := fieldmark.CountedEngines(r.Engines)
+	memories, ofMean := memoriesOf(r.Engines, counted)
 	var ofEngine []*builder
 	var ofCounted []*engineTable
-	for _, e := range all {
-		ofEngine = append(ofEngine, newBuilder(t, e))
+	for i, e := range all {
+		ofEngine = append(ofEngine, newBuilder(t, r.Engines[i], e))
 	}
+	var head fieldmark.StudyEngine
 	for _, i := range counted {
 		ofCounted = append(ofCounted, all[i])
+		// One sampler has one agreement for all engines; of several, the worst is that of the mean.
+		if a := r.Engines[i].Agreement; a != nil && (head.Agreement == nil || a.Kappa < head.Agreement.Kappa) {
+			head.Agreement = a
+		}
 	}
-	ofAll := newBuilder(t, ofCounted...)
+	ofAll := newBuilder(t, head, ofCounted...)
 	for _, slug := range t.brands {
 		parts := make([]rates, len(all))
 		for i, e := range all {
 			parts[i] = e.ratesOf(slug)
-			ofEngine[i].add(slug, parts[i])
+		}
+		memory := func(of []int) (mentions []estimate.Ratio) {
+			for _, k := range of {
+				mentions = append(mentions, parts[k].mention...)
+			}
+			return mentions
+		}
+		for i := range all {
+			ofEngine[i].add(slug, parts[i], memory(memories[i]))
 		}
 		var joined rates
 		for _, i := range counted {
 			joined.join(&parts[i])
 		}
-		ofAll.add(slug, joined)
+		ofAll.add(slug, joined, memory(ofMean))
 	}
-	for _, b := range ofEngine {
-		engines = append(engines, b.ranked())
+	for i, b := range ofEngine {
+		r.Engines[i] = b.ranked()
 	}
-	return engines, ofAll.ranked()
+	r.All = ofAll.ranked()
+}
+
+// memoriesOf returns for each engine the indexes of those that are the same model without a search, and those of
+// the engines that count, each once.
+func memoriesOf(engines []fieldmark.StudyEngine, counted []int) (all [][]int, ofMean []int) {
+	all = make([][]int, len(engines))
+	for i := range engines {
+		for k := range engines {
+			if engines[i].Search == fieldmark.SearchOff || engines[k].Search != fieldmark.SearchOff ||
+				engines[i].Model != engines[k].Model {
+				continue
+			}
+			all[i] = append(all[i], k)
+			if slices.Contains(counted, i) && !slices.Contains(ofMean, k) {
+				ofMean = append(ofMean, k)
+			}
+		}
+	}
+	return all, ofMean
 }
 
 // rate returns the ratio of counts over denominators in the answers of an engine, or false if the
@@ -195,10 +217,10 @@ type builder struct {
 	order   []int                               // indexes of brands that can be ranked
 }
 
-// newBuilder returns a builder of the result of one engine, or of several engines together.
-func newBuilder(t *table, engines ...*engineTable) *builder {
-	b := &builder{table: t, engines: engines, result: fieldmark.StudyEngine{Brands: []fieldmark.StudyBrand{}},
-		values: map[fieldmark.StudyMetric][][]int64{}}
+// newBuilder takes what is known of the engine besides its counts; of a mean, nearly nothing.
+func newBuilder(t *table, head fieldmark.StudyEngine, engines ...*engineTable) *builder {
+	b := &builder{table: t, engines: engines, result: head, values: map[fieldmark.StudyMetric][][]int64{}}
+	b.result.Brands = []fieldmark.StudyBrand{}
 	r, searched := &b.result, 0
 	hit := map[int]bool{}
 	for _, e := range engines {
@@ -218,15 +240,15 @@ func newBuilder(t *table, engines ...*engineTable) *builder {
 	return b
 }
 
-// add adds a brand with its rates in the engines.
-func (b *builder) add(slug string, all rates) {
+// add adds a brand with its rates in the engines, and in the same models without a search.
+func (b *builder) add(slug string, all rates, memory []estimate.Ratio) {
 	r := &b.result
 	if r.Answers == 0 {
 		return
 	}
 	brand := fieldmark.StudyBrand{Slug: fieldmark.Slug(slug), MentionRate: rateOf(all.mention),
 		FirstRate: rateOf(all.first), Top3Rate: rateOf(all.top3), CitationRate: rateOf(all.citation),
-		ShareOfVoice: rateOf(all.voice), Accuracy: accuracy(slug, b.engines)}
+		ShareOfVoice: rateOf(all.voice), Accuracy: accuracy(slug, b.engines), MemoryRate: rateOf(memory)}
 	v := estimate.Estimate(all.score...)
 	brand.Score, brand.Interval = 100*v.Value, fieldmark.Range{Low: 100 * v.Low, High: 100 * v.High}
 	switch {

@@ -25,6 +25,9 @@ type Brand struct{ Name, Domain string }
 // Engine invents answers. The same questions in the same order get the same answers. It is safe for
 // concurrent use.
 type Engine struct {
+	// NoSearch makes answers that cite nothing, as those of an engine without search. Set it before the first question.
+	NoSearch bool
+
 	seed   uint64
 	brands []Brand
 
@@ -92,7 +95,7 @@ func (e *Engine) answer(question string) any {
 	r := rand.New(rand.NewPCG(e.seed+uint64(n)+1, h.Sum64()))
 	var names []string
 	citations := []any{}
-	cites := r.Float64() < 0.8
+	cites := r.Float64() < 0.8 && !e.NoSearch
 	for i, b := range e.brands {
 		share := 0.64 - 0.54*float64(i)/float64(max(len(e.brands)-1, 1)) + ease
 		if r.Float64() > share {
