@@ -32,8 +32,19 @@ func (c *visibilityImportCmd) Run(ctx context.Context, s *command.Streams) error
 		return err
 	}
 	return run(c, func(api *client.Client) (fieldmark.VisibilityImport, error) {
-		return api.ImportVisibility(ctx, file, c.isCSV(file))
+		return importFile(ctx, api, file, c.isCSV(file))
 	}, func(report fieldmark.VisibilityImport) error { return printImport(s, &report) })
+}
+
+// importFile imports a file. One that is refused for its faults has the status of a plan that makes no sense: nothing
+// was stored.
+func importFile(ctx context.Context, api *client.Client, file []byte,
+	isCSV bool) (fieldmark.VisibilityImport, error) {
+	report, err := api.ImportVisibility(ctx, file, isCSV)
+	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
+		err = command.WithStatus(command.StatusUsage, err)
+	}
+	return report, err
 }
 
 func printImport(s *command.Streams, report *fieldmark.VisibilityImport) error {
@@ -71,7 +82,7 @@ func (c *visibilityPushCmd) Run(ctx context.Context, s *command.Streams) error {
 	}
 	for _, d := range documents {
 		if err := run(c, func(api *client.Client) (fieldmark.VisibilityImport, error) {
-			return api.ImportVisibility(ctx, d.Bytes(), false)
+			return importFile(ctx, api, d.Bytes(), false)
 		}, func(report fieldmark.VisibilityImport) error { return printImport(s, &report) }); err != nil {
 			return fmt.Errorf("push %s: %w", d.Engine, err)
 		}

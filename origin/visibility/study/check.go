@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -29,20 +30,52 @@ var intents = []string{"", "recommend", "compare", "buy", "how", "learn", "local
 type checker struct {
 	at  string
 	bad validation.Errors
+	row *csvPlace // of a CSV file; nil: of JSON, whose places are found afterwards
+}
+
+// csvPlace is the place of a row in a CSV file, or that of a document that begins there.
+type csvPlace struct {
+	line   int
+	header []string         // names of columns
+	at     []int            // where each column begins in the line, from 1
+	lines  map[string][]int // of a document: where the items of each of its lists are
+}
+
+// lineOf returns the line of a member of a document.
+func (p *csvPlace) lineOf(field string) int {
+	parts := strings.Split(field, "/") // the first is empty
+	if len(parts) > 2 {
+		if i, err := strconv.Atoi(parts[2]); err == nil && i < len(p.lines[parts[1]]) {
+			return p.lines[parts[1]][i]
+		}
+	}
+	return p.line
 }
 
 // want adds an error unless ok.
 // At most maxErrors are collected: a file of another kind has one on each line.
 func (c *checker) want(ok bool, field, code, detail string) {
-	if !ok && len(c.bad) < maxErrors {
-		c.bad.Add(c.at+field, code, detail)
-	}
+	c.wantIn(ok, field[strings.LastIndexByte(field, '/')+1:], field, code, detail)
 }
 
-// check returns everything that is wrong with a document whose pointers begin with at. It also sets the
-// canonical language tag and times.
-func (d *Document) check(at string) validation.Errors {
-	c := &checker{at: at}
+// wantIn does the same for an error about a column of a row.
+func (c *checker) wantIn(ok bool, column, field, code, detail string) {
+	if ok || len(c.bad) >= maxErrors {
+		return
+	}
+	if c.row != nil {
+		detail += fmt.Sprintf(", line %d", c.row.lineOf(field))
+		if i := slices.Index(c.row.header, column); i >= 0 && i < len(c.row.at) {
+			detail += fmt.Sprintf(", column %d", c.row.at[i])
+		}
+	}
+	c.bad.Add(c.at+field, code, detail)
+}
+
+// check returns everything that is wrong with a document whose pointers begin with at, and whose first row in a CSV
+// file is given. It also sets the canonical language tag and times.
+func (d *Document) check(at string, row *csvPlace) validation.Errors {
+	c := &checker{at: at, row: row}
 	d.checkHead(c)
 	d.checkTimes(c)
 	d.checkPanel(c)
@@ -72,7 +105,7 @@ func (d *Document) checkHead(c *checker) {
 	c.want(short(d.Model, 1, maxName), "/model", "range", "must have 1 to 100 characters")
 	c.want(d.Surface == fieldmark.SurfaceAPI || d.Surface == fieldmark.SurfaceApp, "/surface", "enum",
 		"must be api or app")
-	c.want(slices.Contains([]string{"auto", "required", "off"}, d.Search), "/search", "enum",
+	c.want(slices.Contains([]string{"auto", "required", fieldmark.SearchOff}, d.Search), "/search", "enum",
 		"must be auto, required or off")
 	tag, err := language.Parse(d.Locale)
 	c.want(err == nil && len(d.Locale) <= fieldmark.MaxLanguageTag, "/locale", "format",
@@ -115,6 +148,17 @@ func parseTime(text string, later time.Duration) (time.Time, bool) {
 
 // checkPanel checks brands, prompts and days, and adds the brands that only counts name.
 func (d *Document) checkPanel(c *checker) {
+	// A document that was exported has ? names for brands that were unknown, and can be imported again.
+	const slug = "must be the slug of a brand"
+	isBrand := func(b string) bool { return fieldmark.ValidSlug(b) || isUnknown(b) }
+	// Before they are sorted, so that the pointers are those of the file.
+	for i, b := range d.Brands {
+		c.wantIn(isBrand(b), "brand", fmt.Sprintf("/brands/%d", i), "pattern", slug)
+	}
+	for i := range d.Counts {
+		b := d.Counts[i].Brand
+		c.wantIn(isBrand(b) || slices.Contains(d.Brands, b), "brand", fmt.Sprintf("/counts/%d/0", i), "pattern", slug)
+	}
 	for _, n := range d.Counts {
 		d.Brands = append(d.Brands, n.Brand)
 		if len(d.Brands) > 4*MaxBrands { // far more than once each: keep it small
@@ -125,16 +169,12 @@ func (d *Document) checkPanel(c *checker) {
 	slices.Sort(d.Brands)
 	d.Brands = slices.Compact(d.Brands)
 	c.want(MinBrands <= len(d.Brands) && len(d.Brands) <= MaxBrands, "/brands", "range", "must be 2 to 100 brands")
-	// A document that was exported has ? names for brands that were unknown, and can be imported again.
-	for i, b := range d.Brands {
-		c.want(fieldmark.ValidSlug(b) || isUnknown(b), fmt.Sprintf("/brands/%d", i), "pattern",
-			"must be the slug of a brand")
-	}
 	c.want(1 <= len(d.Prompts) && len(d.Prompts) <= MaxQuestions, "/prompts", "range", "must be 1 to 1000 prompts")
 	seen := map[string]bool{}
 	for i, p := range d.Prompts {
 		at := fmt.Sprintf("/prompts/%d", i)
-		c.want(fieldmark.ValidSlug(p.ID), at+"/id", "pattern", "must be 1 to 63 of a-z, 0-9 and single hyphens")
+		c.wantIn(fieldmark.ValidSlug(p.ID), "prompt", at+"/id", "pattern",
+			"must be 1 to 63 of a-z, 0-9 and single hyphens")
 		c.want(!seen[p.ID], at+"/id", "conflict", "must be unique")
 		c.want(p.Group == "" || fieldmark.ValidSlug(p.Group), at+"/group", "pattern",
 			"must be 1 to 63 of a-z, 0-9 and single hyphens")
@@ -146,7 +186,7 @@ func (d *Document) checkPanel(c *checker) {
 	// At most 31 days, so comparing each with those before is cheap.
 	for i, day := range d.Days {
 		_, err := time.Parse(time.DateOnly, day)
-		c.want(err == nil, fmt.Sprintf("/days/%d", i), "format", "must be a date")
+		c.wantIn(err == nil, "day", fmt.Sprintf("/days/%d", i), "format", "must be a date")
 		c.want(!slices.Contains(d.Days[:i], day), fmt.Sprintf("/days/%d", i), "conflict", "must be unique")
 	}
 	c.want(1 <= len(d.Cells) && len(d.Cells)+len(d.Counts) <= MaxRows, "/cells", "range",
@@ -178,18 +218,22 @@ func (d *Document) checkRows(c *checker) {
 		if seen[key] == nil {
 			seen[key] = map[string]bool{}
 		}
-		c.want(!seen[key][n.Brand], at, "conflict", "there is another row of this brand, prompt and day")
+		c.wantIn(!seen[key][n.Brand], "brand", at, "conflict", "there is another row of this brand, prompt and day")
 		seen[key][n.Brand] = true
 		n.check(c, at, r)
 		// The sum over brands: two brands cannot both be first in one answer.
 		first[key] += n.First
-		c.want(first[key] <= r.Answers, at, "range", "an answer names one brand first")
+		c.wantIn(first[key] <= r.Answers, "first", at, "range", "an answer names one brand first")
 	}
 	for i, a := range d.Accuracy {
 		c.want(0 <= a.Prompt && a.Prompt < len(d.Prompts) && 1 <= a.Statements && a.Statements <= MaxAnswers &&
 			0 <= a.Right && a.Right <= a.Statements && slices.Contains(d.Brands, a.Brand),
 			fmt.Sprintf("/accuracy/%d", i), "range",
 			"must have a brand, a prompt, 1 to 1000 statements and at most as many right")
+	}
+	if a := d.Agreement; a != nil {
+		c.want(-fieldmark.MilliOne <= a.Kappa && a.Kappa <= fieldmark.MilliOne && a.Statements >= 1 &&
+			a.Statements <= MaxRows, "/agreement", "range", "must have a kappa of -1 to 1 and at least 1 statement")
 	}
 	for i, r := range d.Review {
 		c.want(0 <= r.Right && r.Right <= r.Hits && 0 <= r.Wrong && r.Wrong <= r.Misses &&
@@ -200,17 +244,17 @@ func (d *Document) checkRows(c *checker) {
 
 // A cell may have only failed calls: they count against the planned answers.
 func (r Cell) check(c *checker, at string) {
-	c.want(0 <= r.Failed && r.Failed <= MaxAnswers && 0 <= r.Answers && r.Answers <= MaxAnswers &&
-		r.Answers+r.Failed > 0, at, "range", "answers must be 1 to 1000, or 0 if all failed")
-	c.want(0 <= r.Cited && r.Cited <= r.Answers && 0 <= r.Searched && r.Searched <= r.Answers, at, "range",
+	c.wantIn(0 <= r.Failed && r.Failed <= MaxAnswers && 0 <= r.Answers && r.Answers <= MaxAnswers &&
+		r.Answers+r.Failed > 0, "answers", at, "range", "answers must be 1 to 1000, or 0 if all failed")
+	c.wantIn(0 <= r.Cited && r.Cited <= r.Answers && 0 <= r.Searched && r.Searched <= r.Answers, "cited", at, "range",
 		"cited and searched must be 0 to answers")
 }
 
 // Each limit is what the one before allows, so a swapped column shows in the first row where it matters.
 func (n Count) check(c *checker, at string, r Cell) {
-	c.want(0 <= n.Mentions && n.Mentions <= r.Answers, at, "range", "mentions must be 0 to answers")
-	c.want(0 <= n.First && n.First <= n.Top3 && n.Top3 <= n.Mentions, at, "range",
+	c.wantIn(0 <= n.Mentions && n.Mentions <= r.Answers, "mentions", at, "range", "mentions must be 0 to answers")
+	c.wantIn(0 <= n.First && n.First <= n.Top3 && n.Top3 <= n.Mentions, "first", at, "range",
 		"first must be 0 to top3, and top3 at most mentions")
-	c.want(0 <= n.Citations && n.Citations <= r.Cited, at, "range", "citations must be 0 to cited")
-	c.want(0 <= n.Retrieved && n.Retrieved <= r.Answers, at, "range", "retrieved must be 0 to answers")
+	c.wantIn(0 <= n.Citations && n.Citations <= r.Cited, "citations", at, "range", "citations must be 0 to cited")
+	c.wantIn(0 <= n.Retrieved && n.Retrieved <= r.Answers, "retrieved", at, "range", "retrieved must be 0 to answers")
 }

@@ -67,8 +67,8 @@ func number(to *int, value string) (err error) {
 // It is built from rows in any order, so it finds prompts, days and cells by name.
 type csvStudy struct {
 	Document
-	line    int  // of its first row
-	block   bool // rows have no day
+	first   csvPlace // of its first row
+	block   bool     // rows have no day
 	prompts map[string]int
 	days    map[string]int
 	cells   map[[2]int]int
@@ -89,10 +89,11 @@ func ParseCSV(body []byte) ([]*Document, error) {
 		return nil, validation.Error("/1", "format", "must name the columns")
 	}
 	for i, name := range header {
-		// The name itself is not repeated: without a header, it is data.
 		header[i] = strings.TrimSpace(name)
+		line, column := r.FieldPos(i)
+		// The name itself is not repeated: without a header, it is data.
 		c.want(columns[header[i]] != nil && !slices.Contains(header[:i], header[i]), "/1", "format",
-			fmt.Sprintf("column %d is unknown or duplicated", i+1))
+			fmt.Sprintf("the name of a column is unknown or duplicated, line %d, column %d", line, column))
 	}
 	if len(c.bad) > 0 {
 		return nil, c.bad.Err()
@@ -104,7 +105,7 @@ func ParseCSV(body []byte) ([]*Document, error) {
 	// All documents are checked, also after one with errors.
 	documents := make([]*Document, len(all))
 	for i, s := range all {
-		bad := s.check(fmt.Sprintf("/%d", s.line))
+		bad := s.check(fmt.Sprintf("/%d", s.first.line), &s.first)
 		c.bad = append(c.bad, bad...)
 		if documents[i] = &s.Document; len(bad) == 0 {
 			s.canonical()
@@ -122,49 +123,55 @@ func readRows(r *csv.Reader, header []string, c *checker) (all []*csvStudy) {
 			return all
 		}
 		if broken, ok := errors.AsType[*csv.ParseError](err); ok { // where the next record begins is unknown
-			c.bad.Add(fmt.Sprintf("/%d", broken.StartLine), "format", "is not a CSV record: "+broken.Err.Error())
+			c.bad.Add(fmt.Sprintf("/%d", broken.StartLine), "format", fmt.Sprintf(
+				"is not a CSV record: %v, line %d, column %d", broken.Err, broken.Line, broken.Column))
 			return all
 		}
 		// Lines of the file, not records: a quoted field may contain line ends.
 		line, _ := r.FieldPos(0)
-		at := fmt.Sprintf("/%d", line)
+		pointer := fmt.Sprintf("/%d", line)
+		c.row = &csvPlace{line: line, header: header, at: make([]int, 0, len(header))}
 		if rows == MaxRows || len(c.bad) >= maxErrors {
-			c.bad.Add(at, "range", "the file has more than 250000 rows, or too many errors")
+			c.bad.Add(pointer, "range", "the file has more than 250000 rows, or too many errors")
 			return all
 		}
 		if len(fields) != len(header) {
-			c.want(false, at, "format", fmt.Sprintf("has %d fields, not %d", len(fields), len(header)))
+			c.want(false, pointer, "format", fmt.Sprintf("has %d fields, not %d", len(fields), len(header)))
 			continue
 		}
 		row := csvRow{head: Document{Form: fieldmark.FormStudy}}
 		for i, value := range fields {
 			_, column := r.FieldPos(i)
+			c.row.at = append(c.row.at, column)
 			err := columns[header[i]](&row, strings.TrimSpace(value))
-			c.want(err == nil, at+"/"+header[i], "format", fmt.Sprintf("must be a whole number, column %d", column))
+			c.want(err == nil, pointer+"/"+header[i], "format", "must be a whole number")
 		}
 		// One file may have several studies and engines.
 		key := [2]string{row.head.Study, row.head.Engine}
 		s := studies[key]
 		if s == nil {
-			s = &csvStudy{Document: row.head, line: line, block: row.day == "", prompts: map[string]int{},
+			s = &csvStudy{Document: row.head, first: *c.row, block: row.day == "", prompts: map[string]int{},
 				days: map[string]int{}, cells: map[[2]int]int{}}
+			s.first.lines = map[string][]int{}
 			studies[key] = s
 			all = append(all, s)
-			c.want(len(all) <= MaxEngines, at, "range", "a file has at most 12 engines")
+			c.want(len(all) <= MaxEngines, pointer, "range", "a file has at most 12 engines")
 		}
-		s.add(&row, at, c)
+		s.add(&row, pointer, c)
 	}
 }
 
 // add adds a row to its document.
 func (s *csvStudy) add(r *csvRow, at string, c *checker) {
 	// Repeated in each row, such values go wrong where files are put together.
-	c.want(sameHead(&s.Document, &r.head), at, "mismatch",
-		fmt.Sprintf("differs from line %d in a column of the study", s.line))
+	other := otherColumn(&s.Document, &r.head)
+	c.wantIn(other == "", other, at, "mismatch",
+		fmt.Sprintf("differs from line %d in a column of the study", s.first.line))
 	prompt, ok := s.prompts[r.prompt.ID]
 	if !ok {
 		prompt = len(s.Prompts)
 		s.prompts[r.prompt.ID], s.Prompts = prompt, append(s.Prompts, r.prompt)
+		s.remember("prompts", c)
 	}
 	c.want(s.Prompts[prompt] == r.prompt, at+"/group", "mismatch", "the prompt has another group above")
 	day := 0
@@ -172,6 +179,7 @@ func (s *csvStudy) add(r *csvRow, at string, c *checker) {
 		if day, ok = s.days[r.day]; !ok {
 			day = len(s.Days)
 			s.days[r.day], s.Days = day, append(s.Days, r.day)
+			s.remember("days", c)
 		}
 	}
 	// Half of the rows without a day would be counted on a day of their own.
@@ -180,6 +188,7 @@ func (s *csvStudy) add(r *csvRow, at string, c *checker) {
 	if i, ok := s.cells[[2]int{prompt, day}]; !ok {
 		s.cells[[2]int{prompt, day}] = len(s.Cells)
 		s.Cells = append(s.Cells, cell)
+		s.remember("cells", c)
 	} else {
 		c.want(s.Cells[i] == cell, at+"/answers", "mismatch",
 			"answers and cited must be the same for all brands of a prompt and day")
@@ -187,18 +196,37 @@ func (s *csvStudy) add(r *csvRow, at string, c *checker) {
 	// One more than allowed is kept, so that check reports the limit.
 	if !slices.Contains(s.Brands, r.brand) && len(s.Brands) <= MaxBrands {
 		s.Brands = append(s.Brands, r.brand)
+		s.remember("brands", c)
 	}
 	count := Count{Brand: r.brand, Prompt: prompt, Day: day, Mentions: r.mentions, First: r.first,
 		Top3: r.top3, Citations: r.citations, Retrieved: r.retrieved}
 	cell.check(c, at)
 	count.check(c, at, cell)
 	s.Counts = append(s.Counts, count)
+	s.remember("counts", c)
 }
 
-// sameHead compares what must be one value for all rows; Study and Engine are the key of the document.
-func sameHead(a, b *Document) bool {
-	return a.Model == b.Model && a.Surface == b.Surface && a.Search == b.Search && a.Locale == b.Locale &&
-		a.Niche == b.Niche && a.PromptSet == b.PromptSet && a.PromptSetHash == b.PromptSetHash &&
-		a.PanelHash == b.PanelHash && a.Provider == b.Provider && a.Provenance == b.Provenance &&
-		a.From == b.From && a.To == b.To
+// remember keeps the line of an item that is added to a list.
+func (s *csvStudy) remember(list string, c *checker) {
+	s.first.lines[list] = append(s.first.lines[list], c.row.line)
+}
+
+// otherColumn returns a column that must have one value for all rows and differs; empty if none does. Study and engine
+// are the key of the document.
+func otherColumn(a, b *Document) string {
+	for _, column := range []struct {
+		name string
+		same bool
+	}{
+		{"model", a.Model == b.Model}, {"surface", a.Surface == b.Surface}, {"search", a.Search == b.Search},
+		{"locale", a.Locale == b.Locale}, {"niche", a.Niche == b.Niche}, {"promptSetId", a.PromptSet == b.PromptSet},
+		{"promptSetHash", a.PromptSetHash == b.PromptSetHash}, {"panelHash", a.PanelHash == b.PanelHash},
+		{"provider", a.Provider == b.Provider}, {"provenance", a.Provenance == b.Provenance},
+		{"from", a.From == b.From}, {"to", a.To == b.To},
+	} {
+		if !column.same {
+			return column.name
+		}
+	}
+	return ""
 }

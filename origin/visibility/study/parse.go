@@ -30,7 +30,8 @@ func ParseJSON(body []byte) (*Document, error) {
 	if _, err := in.Token(); !errors.Is(err, io.EOF) {
 		return nil, validation.Error("", "format", "must be one object"+position(body, in.InputOffset()))
 	}
-	if bad := d.check(""); bad != nil {
+	if bad := d.check("", nil); bad != nil {
+		addPlaces(body, bad)
 		return nil, bad.Err()
 	}
 	d.canonical()

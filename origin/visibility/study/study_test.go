@@ -164,6 +164,24 @@ func TestCheck(t *testing.T) {
 			t.Errorf("errors %v, want %s", got, want)
 		}
 	}
+	d := newDocument("one", 5)
+	d.Provenance, d.Counts[7].Mentions, d.Brands[2] = "", 2, "Not a slug"
+	body, _ := json.MarshalIndent(d, "", "  ")
+	_, err := study.ParseJSON(body)
+	var places []string
+	if err != nil {
+		for _, f := range fieldmark.AsError(err).Fields {
+			places = append(places, f.Detail[strings.LastIndex(f.Detail, ", line"):])
+		}
+	}
+	line := func(text string) int {
+		return strings.Count(string(body[:strings.Index(string(body), text)]), "\n") + 1
+	}
+	want := []string{fmt.Sprintf(", line %d, column 17", line(`"provenance"`)),
+		fmt.Sprintf(", line %d, column 5", line(`"Not a slug"`))}
+	if !slices.Equal(places, want) {
+		t.Errorf("places %q, want %q", places, want)
+	}
 	for body, want := range map[string]string{
 		"{\n \"form\": }":          "a syntax error, line 2, column 10",
 		"{\n \"form\": \"x\"}":     "a value of form has another type, line 2, column 12",
@@ -204,25 +222,27 @@ func TestCSV(t *testing.T) {
 		return head + strings.Join(changed, "")
 	}
 	for name, tt := range map[string]struct{ file, want string }{
-		"number":          {edit(4, ",b02,1,", ",b02,x,"), "/4/answers format"},
-		"fields":          {edit(4, ",b02,", ","), "/4 format"},
-		"header":          {strings.Replace(head, "group", "grooup", 1), "/1 format"},
-		"denominators":    {edit(5, ",b03,1,", ",b03,2,"), "/5/answers mismatch"},
-		"other model":     {edit(5, "m-1", "m-2"), "/5 mismatch"},
-		"no day":          {edit(5, ",2026-11-01,b", ",,b"), "/5/day mismatch"},
-		"mentions":        {edit(3, ",b01,1,0,", ",b01,1,0,7"), "/3 range"},
-		"doubled":         {edit(3, ",b01,", ",b00,"), "/2/counts/1 conflict"},
-		"of the document": {strings.ReplaceAll(head+strings.Join(rows, ""), "de-AT", "x!"), "/2/locale format"},
+		"number":       {edit(4, ",b02,1,", ",b02,x,"), "/4/answers format, line 4, column"},
+		"fields":       {edit(4, ",b02,", ","), "/4 format, line 4"},
+		"header":       {strings.Replace(head, "group", "grooup", 1), "/1 format, line 1, column"},
+		"denominators": {edit(5, ",b03,1,", ",b03,2,"), "/5/answers mismatch, line 5, column"},
+		"other model":  {edit(5, "m-1", "m-2"), "/5 mismatch, line 5, column"},
+		"no day":       {edit(5, ",2026-11-01,b", ",,b"), "/5/day mismatch, line 5, column"},
+		"mentions":     {edit(3, ",b01,1,0,", ",b01,1,0,7"), "/3 range, line 3, column"},
+		"doubled":      {edit(3, ",b01,", ",b00,"), "/2/counts/1 conflict, line 3, column"},
+		"of the document": {strings.ReplaceAll(head+strings.Join(rows, ""), "de-AT", "x!"),
+			"/2/locale format, line 2, column"},
 	} {
 		_, err := study.ParseCSV([]byte(tt.file))
 		var got []string
 		if err != nil {
 			for _, f := range fieldmark.AsError(err).Fields {
-				got = append(got, f.Pointer+" "+f.Code)
+				_, place, _ := strings.Cut(f.Detail, ", line ")
+				got = append(got, f.Pointer+" "+f.Code+", line "+place)
 			}
 		}
-		if !slices.Contains(got, tt.want) {
-			t.Errorf("%s: %v, want %s", name, got, tt.want)
+		if !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, tt.want) }) {
+			t.Errorf("%s: %q, want %s", name, got, tt.want)
 		}
 	}
 }
