@@ -71,9 +71,10 @@ func demoStudy(t *testing.T, facts demo.Access) {
 		return status == 200 && json.Unmarshal([]byte(body), &board) == nil &&
 			len(board.Items) >= fieldmark.MinVisibilityBrands
 	})
-	if len(board.Engines) != 2 || !strings.HasPrefix(board.Engines[0], "fake-engine-") ||
-		board.Interval != fieldmark.IntervalQuestionsDays {
-		t.Errorf("engines %v, interval %q; want two fake engines over days", board.Engines, board.Interval)
+	if len(board.Engines) != 3 || !strings.HasPrefix(board.Engines[0], "fake-engine-") ||
+		board.Interval != fieldmark.IntervalQuestionsDays || board.Answers != 2*48*7 {
+		t.Errorf("engines %v, interval %q, %d answers; want three fake engines over days, and the mean of the two "+
+			"that search", board.Engines, board.Interval, board.Answers)
 	}
 	status, _, body := ask(t, "GET", facts.BaseURL+"/api/v1/visibility/studies/"+string(board.Study.Digest), "")
 	if status != 200 || !strings.Contains(body, "invented") {
@@ -83,7 +84,8 @@ func demoStudy(t *testing.T, facts demo.Access) {
 		path := fieldmark.PathScore + string(demo.Sites()[i].Slug)
 		eventually(t, "scores show the study", func() bool {
 			status, _, body := ask(t, "GET", facts.BaseURL+path, "")
-			return status == 200 && strings.Contains(body, string(board.Study.Digest))
+			return status == 200 && strings.Contains(body, string(board.Study.Digest)) &&
+				strings.Contains(body, `"memoryRate":{`)
 		})
 	}
 }

@@ -59,11 +59,12 @@ func TestDocumentation(t *testing.T) {
 	playSDKs(t, access.BaseURL, filepath.Join(dir, "var"), named)
 	callTools(t, access.BaseURL, filepath.Join(dir, "var"), strings.Replace(websites, "127.0.0.1", "http://"+
 		demo.Sites()[0].Host, 1))
-	receiver := porttest.Port(t)
+	receiver, fake := porttest.Port(t), porttest.Address(t)
 	replace := strings.NewReplacer("http://127.0.0.1:8080", access.BaseURL, "https://example.com", site.URL,
 		"https://YOUR-RECEIVER/", named,
 		// the port of receivers, and the module of this folder instead of a published one
-		"8090", receiver, "go get "+modulePath+"/client@latest",
+		"8090", receiver, "http://127.0.0.1:8095", "http://"+fake, "fake-engine plan.yaml",
+		"fake-engine plan.yaml --listen "+fake, "go get "+modulePath+"/client@latest",
 		"go mod edit -require="+modulePath+"@v0.0.0 -replace="+modulePath+"="+root)
 	ran := 0
 	for _, page := range pages {

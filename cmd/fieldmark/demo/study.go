@@ -2,29 +2,35 @@ package demo
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
-	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/visibility/engine"
+	"github.com/fieldmark/fieldmark/origin/visibility/engine/fake"
+	"github.com/fieldmark/fieldmark/origin/visibility/plan"
+	"github.com/fieldmark/fieldmark/origin/visibility/sampler"
 	"github.com/fieldmark/fieldmark/origin/visibility/study"
 )
 
-// The demo's studies of answers. No answer engine was asked: the counts are invented, and every name says so.
+// The demo's studies of answers: the fake engine invents them, and provider, provenance, engines and model say so.
 const (
-	studyNiche      = "independent-shops"
-	studyProvider   = "demo (invented answers)"
-	studyProvenance = "Written for this demo. A fake engine that is part of Fieldmark invented the answers; they " +
-		"say nothing about any real engine or brand."
-	studyQuestions = 48
-	studyDays      = 7
-	// studyHash is the hash of question set and panel, which the demo does not store.
-	studyHash = "sha256:" + "d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3"
+	studyProvider = "demo (invented answers)"
+	studyDays     = 7
 )
 
-// studyEngines are the fake engines of the demo.
-var studyEngines = [...]string{"fake-engine-one", "fake-engine-two"}
+// studyPrompts is the set of questions of the demo.
+//
+//go:embed study/prompts.yaml
+var studyPrompts []byte
+
+// studyEngine is an engine of the demo's plan. The last one answers without a search: how often it names a brand is
+// how well known the brand is.
+type studyEngine struct{ id, search string }
+
+var studyEngines = []studyEngine{{"fake-engine-one", engine.SearchAuto}, {"fake-engine-two", engine.SearchAuto},
+	{"fake-engine-memory", engine.SearchOff}}
 
 // importStudies imports two studies, four weeks apart, on the first start.
 func (s *Seeder) importStudies(ctx context.Context) error {
@@ -34,12 +40,12 @@ func (s *Seeder) importStudies(ctx context.Context) error {
 	}
 	end := time.Now().UTC().AddDate(0, 0, -1)
 	for _, ago := range []int{28, 0} {
-		for i := range studyEngines {
-			body, err := json.Marshal(inventStudy(i, end.AddDate(0, 0, -ago)))
-			if err != nil {
-				return err
-			}
-			if _, err := s.Service.Visibility.ImportFile(ctx, "", body, false); err != nil {
+		documents, err := sampleStudy(ctx, end.AddDate(0, 0, -ago))
+		if err != nil {
+			return fmt.Errorf("sample the fake engine: %w", err)
+		}
+		for _, d := range documents {
+			if _, err := s.Service.Visibility.ImportFile(ctx, "", d.Bytes(), false); err != nil {
 				return fmt.Errorf("import a study: %w", err)
 			}
 		}
@@ -47,54 +53,75 @@ func (s *Seeder) importStudies(ctx context.Context) error {
 	return nil
 }
 
-// inventStudy returns the counts of an engine on the days until end. The same day gives the same counts.
-func inventStudy(engine int, end time.Time) *study.Document {
-	d := &study.Document{Form: fieldmark.FormStudy, Study: "demo-" + end.Format(time.DateOnly),
-		Engine: studyEngines[engine], Model: "fieldmark-fake-1", Surface: fieldmark.SurfaceAPI, Search: "auto",
-		Locale: "en", Niche: studyNiche, PromptSet: "independent-shops-en", PromptSetHash: studyHash,
-		PanelHash: studyHash, Provider: studyProvider, Provenance: studyProvenance,
-		From: end.AddDate(0, 0, 1-studyDays).Format(time.DateOnly), To: end.Format(time.DateOnly),
-		Planned: studyQuestions * studyDays}
+// sampleStudy asks the fake engine every question on the days until end, and counts its answers as the sampler does.
+// It asks at once: a demo cannot wait for days. The same day gives the same counts.
+func sampleStudy(ctx context.Context, end time.Time) (documents []*study.Document, err error) {
+	p, err := plan.Parse(plan.Files{Plan: "plan.yaml", Prompts: "prompts.yaml", Panel: "panel.yaml"},
+		plan.Texts{Plan: studyPlan(end), Prompts: studyPrompts, Panel: studyPanel()})
+	if err != nil {
+		return nil, err
+	}
+	var brands []fake.Brand
 	for i := range sites {
-		d.Brands = append(d.Brands, string(sites[i].Slug))
+		brands = append(brands, fake.Brand{Name: sites[i].Name, Domain: sites[i].Host})
 	}
-	for day := range studyDays {
-		d.Days = append(d.Days, end.AddDate(0, 0, day+1-studyDays).Format(time.DateOnly))
-	}
-	r := rand.New(rand.NewPCG(uint64(engine), uint64(end.Unix()/86400)))
-	for p := range studyQuestions {
-		d.Prompts = append(d.Prompts, study.Prompt{ID: fmt.Sprintf("q%02d", p+1), Intent: "recommend"})
-		ease := (r.Float64() - 0.5) / 2 // how readily answers to this question name brands
-		for day := range studyDays {
-			inventCell(d, r, p, day, ease)
+	for i := range p.Engines {
+		e := &p.Engines[i]
+		invented := fake.New(uint64(end.Unix()/86400)<<8+uint64(i), brands...)
+		invented.NoSearch = e.Search == engine.SearchOff
+		asked, err := engine.New(engine.Config{Adapter: e.Adapter, Model: e.Model, BaseURL: e.BaseURL,
+			Search: e.Search, MaxOutputTokens: e.MaxOutputTokens, HTTP: invented})
+		if err != nil {
+			return nil, err
 		}
+		counter := sampler.NewCounter(p, e)
+		for day := range p.Schedule.Days {
+			for q := range p.Prompts.Prompts {
+				x, err := asked.Ask(ctx, p.Prompts.Prompts[q].Text, nil)
+				if err != nil {
+					return nil, err
+				}
+				a, err := asked.Read([]engine.Exchange{x})
+				if err != nil {
+					return nil, err
+				}
+				counter.Add(q, day, &a)
+			}
+		}
+		documents = append(documents, counter.Document())
 	}
-	return d
+	return documents, nil
 }
 
-// inventCell adds one answer. Brands are named from 64 % of answers for the first to 10 % for the last.
-func inventCell(d *study.Document, r *rand.Rand, prompt, day int, ease float64) {
-	cell := study.Cell{Prompt: prompt, Day: day, Answers: 1, Searched: 1}
-	if r.Float64() < 0.8 {
-		cell.Cited = 1
+// studyPlan returns the plan of the days until end. JSON is YAML, so the encoder quotes what must be quoted.
+func studyPlan(end time.Time) []byte {
+	var engines []map[string]any
+	for _, e := range studyEngines {
+		// The address is never connected to: the engine is in this process.
+		engines = append(engines, map[string]any{"id": e.id, "adapter": "openai-chat", "model": fake.Model,
+			"baseURL": "http://127.0.0.1/v1", "search": e.search, "prices": map[string]any{"free": true}})
 	}
-	d.Cells = append(d.Cells, cell)
-	named := 0
-	for i, brand := range d.Brands {
-		if r.Float64() > 0.64-0.06*float64(i)+ease {
-			continue
-		}
-		named++
-		c := study.Count{Brand: brand, Prompt: prompt, Day: day, Mentions: 1}
-		if named == 1 {
-			c.First = 1
-		}
-		if named <= 3 {
-			c.Top3 = 1
-		}
-		if r.Float64() < 0.5 {
-			c.Citations = cell.Cited
-		}
-		d.Counts = append(d.Counts, c)
+	return encode(map[string]any{"form": 1, "study": "demo-" + end.Format(time.DateOnly), "provider": studyProvider,
+		"prompts": "prompts.yaml", "panel": "panel.yaml", "locale": "en", "budget": map[string]any{"usd": "0"},
+		"schedule": map[string]any{"from": end.AddDate(0, 0, 1-studyDays).Format(time.DateOnly), "days": studyDays},
+		"engines":  engines})
+}
+
+// studyPanel returns the panel: all sites.
+func studyPanel() []byte {
+	var brands []map[string]any
+	for i := range sites {
+		// Plain, because no name of a site is a word that the fake engine uses otherwise.
+		brands = append(brands, map[string]any{"slug": sites[i].Slug, "name": sites[i].Name,
+			"aliases": []map[string]any{{"text": sites[i].Name, "kind": "plain"}}, "domains": []string{sites[i].Host}})
 	}
+	return encode(map[string]any{"brands": brands})
+}
+
+func encode(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("BUG: a file of the demo's study cannot be encoded: " + err.Error())
+	}
+	return text
 }
