@@ -461,8 +461,8 @@ func TestOverviewShowsIssues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body := b.page("/admin/webhooks/"+made.ID, `<span class="state good">enabled</span>`); strings.Contains(body,
-		"failing") {
+	if body := b.page("/admin/webhooks/"+made.ID, `<span class="state good">enabled</span>`,
+		"<dt>Success</dt><dd>no attempts yet</dd>"); strings.Contains(body, "failing") {
 		t.Error("a new endpoint is called failing")
 	}
 	if _, _, err := b.service.Missions.Create(t.Context(), access.DefaultAccount,
@@ -475,6 +475,9 @@ func TestOverviewShowsIssues(t *testing.T) {
 	b.page("/admin", "1 message is held for 1 endpoint", "Repair or enable the endpoints", "1 <small>held</small>")
 	b.page("/admin/settings", "<dt>Held messages</dt><dd>1</dd>")
 	b.page("/admin/webhooks", `<span class="state bad">paused</span>`)
+	const failing = `<span class="state bad">failing</span>`
+	b.page("/admin/webhooks/"+b.endpoints(2)[1], failing)
+	b.page("/admin/webhooks", failing)
 }
 
 func TestErrorPages(t *testing.T) {

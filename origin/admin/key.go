@@ -238,7 +238,7 @@ var scopeLabels = map[fieldmark.Scope]string{
 	fieldmark.ScopeWebhookManage:  "manage webhooks, read events",
 	fieldmark.ScopeBrandManage:    "manage the claimed brand",
 	fieldmark.ScopeAccountManage:  "manage sub-accounts and their keys",
-	fieldmark.ScopeKeyTest:        "make test keys",
+	fieldmark.ScopeKeyTest:        "create test keys",
 	fieldmark.ScopeAdmin:          "administer everything (/api/admin)",
 }
 

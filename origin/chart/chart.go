@@ -173,9 +173,12 @@ func paths(values []float64, top float64) (line, area string) {
 // prefixes are those of the SI for powers of a thousand.
 const prefixes = "kMGTPE"
 
-// Format writes a value with three significant digits and its unit; NaN is a dash.
+// Format writes a value with three significant digits and its unit; NaN is a dash. A second and more is not written in
+// milliseconds, because "50k ms" is hard to read as a time.
 func Format(v float64, unit string) string {
 	switch {
+	case unit == " ms" && v >= 1e3:
+		return Format(v/1e3, " s")
 	case math.IsNaN(v):
 		return "–"
 	case v < 1e4:

@@ -113,6 +113,11 @@ func TestFormat(t *testing.T) {
 			t.Errorf("%g: %q, want %q", v, got, want)
 		}
 	}
+	for v, want := range map[float64]string{0.25: "0.25 ms", 999: "999 ms", 1500: "1.5 s", 50_000: "50 s"} {
+		if got := chart.Format(v, " ms"); got != want {
+			t.Errorf("%g ms: %q, want %q", v, got, want)
+		}
+	}
 }
 
 func TestSparkline(t *testing.T) {

@@ -269,7 +269,7 @@ func TestFixFirst(t *testing.T) {
 	if *after.Score <= *before.Score {
 		t.Errorf("score %s after the fix, %s before", after.Score, before.Score)
 	}
-	says(t, "after the fix", f.do(page, nil), 200, "Score "+after.Score.String()+" of 100",
+	says(t, "after the fix", f.do(page, nil), 200, "Score "+after.Score.String(),
 		"Since the previous audit", before.Score.String())
 }
 

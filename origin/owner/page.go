@@ -36,6 +36,7 @@ var notices = map[string]string{
 // request.
 func parseTemplates() (web.Templates, error) {
 	return web.ParseTemplates(files, template.FuncMap{"webLink": webLink, "host": hostOf, "signed": signed,
+		"decimal": decimal,
 		"patches": fieldmark.Patches, "tried": tried, "sentence": web.Sentence}, "sign-in", "home", "fix", "disputes",
 		"profile", "notifications", "claim", "message", "mail")
 }
@@ -147,7 +148,16 @@ func tried(claim any) []fieldmark.ClaimAttempt {
 // It uses a minus sign and not a hyphen, which screen readers leave out.
 func signed(m fieldmark.Milli) string {
 	if m >= 0 {
-		return "+" + m.String()
+		return "+" + decimal(m)
 	}
-	return "−" + (-m).String()
+	return "−" + decimal(-m)
+}
+
+// decimal writes a score with the one decimal it has, as the public pages do.
+func decimal(m fieldmark.Milli) string {
+	s := m.Tenth().String()
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
 }

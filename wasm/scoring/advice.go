@@ -62,7 +62,9 @@ func Advise(a *fieldmark.Assessment) []fieldmark.Gain {
 	gains := []fieldmark.Gain{}
 	if a.Eligibility != nil {
 		for _, c := range a.Eligibility.Checks {
-			if c.State == fieldmark.Eligible {
+			// What could not be measured because of a condition above it is no second thing to fix: an
+			// unreachable site need not have noindex.
+			if c.State == fieldmark.Eligible || c.State == fieldmark.EligibilityUnknown && len(gains) > 0 {
 				continue
 			}
 			g := eligibilityAdvice[c.ID]

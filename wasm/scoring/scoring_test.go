@@ -204,4 +204,13 @@ func TestAdviseEligibility(t *testing.T) {
 	if gains := scoring.Advise(&a); len(gains) != 2 {
 		t.Errorf("without a score: %+v, want the two conditions", gains)
 	}
+	// Behind a site that cannot be fetched nothing else is known to be wrong.
+	a.Eligibility.Checks[1].State = fieldmark.EligibilityUnknown
+	if gains := scoring.Advise(&a); len(gains) != 1 || gains[0].ID != "eligibility.fetch" {
+		t.Errorf("what was not measured behind it: %+v, want the first condition alone", gains)
+	}
+	a.Eligibility.Checks[0].State = fieldmark.EligibilityUnknown
+	if gains := scoring.Advise(&a); len(gains) != 1 || gains[0].ID != "eligibility.fetch" {
+		t.Errorf("nothing was measured: %+v, want the first condition", gains)
+	}
 }
