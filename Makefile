@@ -99,6 +99,10 @@ check: ## gofmt, modules, scripts, spelling, vet, staticcheck, imports, shape, p
 prose: ## terms and idiom of pages, comments and help texts
 	@RACE_FLAGS="$(RACE)" .ci/lint-prose
 
+.PHONY: deadcode
+deadcode: ## functions that nothing reaches; 40 s of processor, so before a release and not in check
+	.ci/deadcode
+
 .PHONY: bench
 bench: ## every benchmark, as ratios between alternatives of one run
 	$(GO) test -run '^$$' -bench . -benchmem ./...
