@@ -90,6 +90,7 @@ func (h *settingsHandler) setSecondFactor(req *request) error {
 	if !req.session.Reauthenticated(time.Now()) {
 		return req.redirectWithNotice(settingsPath, "unproved")
 	}
+	// The secret comes from the form of the offer: the server has stored none.
 	form, done := req.r.PostForm, "factor-on"
 	var secret string
 	switch form.Get("do") {
@@ -114,6 +115,7 @@ func (h *settingsHandler) setSecondFactor(req *request) error {
 	default:
 		return fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Unknown action.")
 	}
+	// An empty secret turns it off. A wrong code changes nothing.
 	err := h.admins.SetTOTP(req.r.Context(), req.user, secret, req.postedCode())
 	if hasCode(err, fieldmark.CodeValidationFailed) {
 		return h.showSettings(req, http.StatusUnprocessableEntity, req.formErrors(err), nil)
@@ -131,6 +133,7 @@ func (h *settingsHandler) endSession(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
 	}
+	// The list is read again, because the session may have ended since the page was shown.
 	name := req.r.PathValue("session")
 	sessions, err := h.sessions.List(req.r.Context())
 	if err != nil {

@@ -117,6 +117,7 @@ func (a *eventAPI) read(ctx context.Context, at eventPosition, wait time.Duratio
 // sendKeepAlive sends blank lines until stop is called; stop returns when nothing more is written. After the
 // first line an error can only abort the connection.
 func (c *call) sendKeepAlive() (stop func()) {
+	// Edges end a poll that sent nothing for a second, so a byte shows that the origin still runs. JSON ignores it.
 	done := make(chan struct{})
 	var sender sync.WaitGroup
 	sender.Go(func() {
@@ -177,11 +178,13 @@ func (p *eventPolls) get(ctx context.Context, at eventPosition, wait time.Durati
 	}
 	poll := p.join(ctx, at)
 	defer p.release(at, poll)
+	// Each request has its own limit, which may end before that of the shared poll.
 	timeout := time.NewTimer(wait)
 	defer timeout.Stop()
 	select {
 	case <-poll.done:
 		if poll.panicked != "" {
+			// In the goroutine of each request, whose handler recovers and counts it.
 			panic(poll.panicked)
 		}
 		return poll.page, poll.err

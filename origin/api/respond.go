@@ -28,9 +28,11 @@ func writeProblem(w *responseWriter, r *http.Request, e *fieldmark.Error) {
 	for _, field := range []string{"ETag", "Content-Language", "Content-Disposition"} {
 		h.Del(field) // set by the handler for the response that failed
 	}
+	// Rounded up, because a client that comes back too early is refused again.
 	if e.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10))
 	}
+	// The mission that exists already: a client that lost the first response continues with it.
 	if e.MissionID != "" {
 		h.Set("Location", missionPath(e.MissionID))
 	}
@@ -141,6 +143,7 @@ func negotiate(accept []string, offers []string) string {
 	if field == "" {
 		return offers[0]
 	}
+	// A field of any length would cost a pass for each offer.
 	ranges := strings.SplitN(field, ",", maxRanges+1)
 	if len(ranges) > maxRanges {
 		ranges = ranges[:maxRanges]
@@ -175,6 +178,7 @@ func quality(ranges []string, offer string) (q float64, specificity int) {
 		default:
 			continue
 		}
+		// The default of q (RFC 9110, section 12.4.2).
 		weight := 1.0
 		if text, ok := params["q"]; ok {
 			if weight, err = strconv.ParseFloat(text, 64); err != nil || weight < 0 || weight > 1 {

@@ -12,11 +12,13 @@ import (
 // testKey names a test key of the account of the caller's key.
 type testKey struct{ account, id string }
 
+// testKeyParam reads the id of a test key; the account is that of the caller, whose keys alone can be managed.
 func testKeyParam(c *call) (testKey, error) {
 	id, err := idParam(fieldmark.PrefixKey)(c)
 	return testKey{c.key.Account, id}, err
 }
 
+// revokeTestKey revokes a test key. A key of another account is not found.
 func (a *accessAPI) revokeTestKey(ctx context.Context, k testKey) error {
 	return a.keys.RevokeTest(ctx, k.account, k.id)
 }

@@ -209,6 +209,7 @@ func (s *schema) checkArray(array []any, at string, errs *validationErrors) bool
 
 // checkText checks a string. Lengths are in Unicode code points.
 func (s *schema) checkText(text, at string, errs *validationErrors) bool {
+	// Errors before this member are those of its siblings.
 	had := len(*errs)
 	// As JSON Schema counts (Validation, section 6.3.1), unlike bytes or UTF-16 units.
 	n := utf8.RuneCountInString(text)
@@ -216,6 +217,7 @@ func (s *schema) checkText(text, at string, errs *validationErrors) bool {
 		errs.add(at, "too_short", atLeast(*s.minLength, n, "characters"))
 		return false // an empty string would fail every pattern too
 	}
+	// The pattern is checked as well: a client sees all faults at once.
 	if s.maxLength != nil && n > *s.maxLength {
 		errs.add(at, "too_long", fmt.Sprintf("must have at most %d characters", *s.maxLength))
 	}

@@ -71,6 +71,7 @@ func New(cfg Config) *Service {
 	s.Audits = &Audits{store: cfg.Store, brands: s, jobs: cfg.Jobs, log: cfg.Log, auditor: cfg.Auditor,
 		interval: cmp.Or(cfg.AuditInterval, DefaultAuditInterval)}
 	cfg.Jobs.OnRenew(s.Audits.writeProgress)
+	// A process without an auditor must take no share of the audits: they would wait for it.
 	if cfg.Auditor != nil {
 		cfg.Jobs.Share(store.WorkAudits)
 	}
@@ -189,12 +190,14 @@ func (s *Service) put(ctx context.Context, tx *store.Tx, b fieldmark.Brand) (fie
 	default:
 		b.CreatedAt = old.CreatedAt
 		// CreatedAt and UpdatedAt are set by the service and must not make a difference.
+		// Compared as a whole, so that a field that is added to Brand later is not overlooked.
 		same := b
 		same.UpdatedAt = old.UpdatedAt
 		if same == old.Brand {
 			return same, unchanged, nil
 		}
 	}
+	// An upsert: the row may be new, or have another site, name or niche.
 	if err := tx.PutBrand(ctx, b); err != nil {
 		return fieldmark.Brand{}, unchanged, err
 	}

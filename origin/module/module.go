@@ -224,6 +224,7 @@ func (s *Service) Create(ctx context.Context, p fieldmark.ModulePush) (none fiel
 	if err := s.checkSignature(digest, p.Signature); err != nil {
 		return none, err
 	}
+	// Processes without a WebAssembly runtime, such as commands on the database, accept no module.
 	if s.checker.Check == nil {
 		return none, fieldmark.Errorf(fieldmark.CodeModuleDisabled, "this origin cannot check modules")
 	}
@@ -272,6 +273,7 @@ func problemsError(d fieldmark.Digest, list []string) error {
 	if len(list) == 0 {
 		return nil
 	}
+	// The detail counts the faults; each is an entry below, of which a response shows at most MaxFieldErrors.
 	what := "a fault"
 	if len(list) > 1 {
 		what = fmt.Sprintf("%d faults", len(list))
@@ -306,6 +308,7 @@ func (s *Service) ActivateBytes(ctx context.Context, ref fieldmark.ModuleRef, by
 // meanwhile, the first one wins.
 func (s *Service) activateFirst(ctx context.Context, ref fieldmark.ModuleRef) error {
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// Any plan that exists wins, also one of an older built-in module: an operator may have chosen it.
 		plan, err := tx.ModulePlan(ctx)
 		if !errors.Is(err, store.ErrNotFound) {
 			return err

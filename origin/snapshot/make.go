@@ -66,6 +66,7 @@ func (s *Service) tick(ctx context.Context) error {
 	if now.Before(s.pollAt) {
 		return nil
 	}
+	// Read before the claim, which is a write: most polls find nothing due.
 	free, err := s.cfg.Store.DailyJobDue(ctx, store.JobRankingFile, now)
 	if err != nil || !free {
 		return err
@@ -147,6 +148,7 @@ func (s *Service) make(ctx context.Context, module fieldmark.ModuleRef, now time
 	if err != nil {
 		return err
 	}
+	// The id is new for each file, so an edge that still downloads the one before is not disturbed.
 	f := store.RankingFile{ID: fieldmark.NewID(fieldmark.PrefixRanking, now)}
 	var old []fieldmark.Slug
 	err = s.cfg.Objects.Put(ctx, objectKey(f.ID), func(to io.Writer) (err error) {

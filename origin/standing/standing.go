@@ -137,6 +137,7 @@ func (s *Service) compute(ctx context.Context) (what found, err error) {
 	if err != nil {
 		return nothingFound, err
 	}
+	// Ages of facts and trends depend on the day, so the next change by time alone is known here.
 	next, err := s.cfg.Store.AddTrends(ctx, states, fieldmark.TrendTimes(now))
 	if err != nil {
 		return nothingFound, err

@@ -323,6 +323,7 @@ func (t AccessTx) PruneLoginThrottles(ctx context.Context, before time.Time) err
 
 const auditColumns = `number, at, kind, actor, act, target, was, becomes, address, agent, request, sum`
 
+// scanAudit reads an entry. An empty state is no JSON: the entry has none, and its checksum covers that.
 func scanAudit(row scanner) (e fieldmark.AuditEntry, err error) {
 	var was, becomes string
 	err = row.Scan(&e.Number, timeCol{&e.At}, &e.Kind, &e.Actor, &e.Act, &e.Target, &was, &becomes, &e.Address,
@@ -375,6 +376,7 @@ type AuditFilter struct {
 	Acts     []string // one of these
 }
 
+// where returns the condition and its arguments. Several actions are one condition.
 func (f *AuditFilter) where() (text string, args []any) {
 	add := func(condition string, values ...any) {
 		for _, v := range values {

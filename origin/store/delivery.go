@@ -579,6 +579,7 @@ func (t WebhookTx) PruneOfferDeliveries(ctx context.Context, offer string, befor
 // prunable is the condition of deliveries that were created before id $1 and not queued since $2.
 const prunable = `d.id < $1 AND d.lease_owner IS NULL AND (d.state NOT IN ('due', 'waiting') OR d.updated_at < $2)`
 
+// pruneDeliveries deletes deliveries with their attempts. Those that waited for one of them are promoted.
 func (t WebhookTx) pruneDeliveries(ctx context.Context, now time.Time, text string, args ...any) (int64, error) {
 	rows, err := t.query(ctx, text, args...)
 	ids, err := collect(rows, err, scanText)

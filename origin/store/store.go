@@ -168,6 +168,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
+// open opens the database with its pools. Readers are bounded, because each connection of PostgreSQL is a process
+// there; SQLite has one writer, which the group uses.
 func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	if cfg.URL != "" {
 		err = s.openPostgres(ctx, cfg.URL, cfg)

@@ -283,6 +283,7 @@ func (b *batch) add(d *study.Document, at string) (isNew bool, err error) {
 				"the engines of a study have one niche, locale, prompt set, panel and plan")
 		}
 	}
+	// Bounded, because pages show all engines of a study side by side.
 	b.added = append(b.added, d)
 	if len(b.documents()) > study.MaxEngines {
 		return false, validation.Error(at+"/engine", "range", "a study has at most 12 engines")
@@ -304,6 +305,7 @@ func (s *Service) put(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
+	// One time for all rows and events of an import, so that they can be found together.
 	now := fieldmark.At(time.Now())
 	// The channel holds one value: imports during a computation make one further computation.
 	defer func() {

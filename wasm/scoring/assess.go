@@ -97,6 +97,7 @@ func Assess(components []fieldmark.Component, gates []fieldmark.Gate, facts *fie
 	a.Practice = &fieldmark.Practice{Score: exact.Tenth(), Range: practice}
 	a.Range = &fieldmark.Range{Low: min(limit, practice.Low), High: min(limit, practice.High)}
 	a.Uncertainty = &u
+	// By the lower end of the range: a grade is claimed only if it holds with the stated confidence.
 	a.Grade = GradeOf(a.Range.Low)
 	a.GeoReady = a.Eligibility.State == fieldmark.Eligible && age <= fieldmark.ReadyWithin
 	a.Status = fieldmark.StatusScored

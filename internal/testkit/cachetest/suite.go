@@ -43,6 +43,7 @@ func key(t *testing.T) string { return "suite/" + t.Name() }
 
 // entry returns an entry whose body starts with text.
 func (s *suite) entry(text string, asOf int64) *cache.Entry {
+	// The size decides which tier can store the entry: large ones are in none.
 	body := append([]byte(text+"\n"), make([]byte, s.size)...)
 	return &cache.Entry{Body: body, Status: 200, Tags: []string{"brand:a", "module"}, AsOf: asOf,
 		Fresh: time.Minute, Stale: time.Minute, OnError: time.Hour}
@@ -99,10 +100,12 @@ func (s *suite) replicated(t *testing.T, text string, fill cache.Fill) *cache.Ca
 func (s *suite) content(t *testing.T) {
 	a := s.node(t)
 	full := s.entry("full", 7)
+	// 203 is no status that a default could produce.
 	full.Head, full.Type, full.ETag, full.Status = []byte("head"), "text/plain", `"tag"`, 203
 	fill := func(context.Context) (*cache.Entry, error) { e := *full; return &e, nil }
 	s.want(t, a, "full", fill)
 	b := s.replicated(t, "full", fill)
+	// Without a shared tier another process would fill for itself.
 	if !s.shared {
 		b = a
 	}

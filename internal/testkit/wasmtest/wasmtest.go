@@ -90,10 +90,12 @@ func withPrologue(t testing.TB, version string, prologue []byte) []byte {
 	locals := []byte{2, 5, 0x7e, 3, 0x7f} // of the scoring function
 	out, rest := slices.Clone(module[:8]), module[8:]
 	for len(rest) > 0 {
+		// A section: its id, its length as LEB128, its bytes.
 		id := rest[0]
 		n, width := binary.Uvarint(rest[1:])
 		body := rest[1+width : 1+width+int(n)]
 		rest = rest[1+width+int(n):]
+		// The code section. The scoring function is found by its locals, which no other function has.
 		if id == 10 {
 			head, tail, ok := bytes.Cut(body, locals)
 			if !ok {

@@ -42,6 +42,7 @@ func NewCounter(p *plan.Plan, e *plan.Engine) *Counter {
 
 // Add adds an answer to a prompt on a day, both by index, and returns what it says.
 func (c *Counter) Add(prompt, day int, a *engine.Answer) panel.Reading {
+	// Not counted yet: which model is the commonest is known only when all answers were read.
 	r := c.plan.Matcher().Read(a.Text, a.Cited, a.Retrieved)
 	c.answers = append(c.answers, answer{prompt, day, a.Model, a.Searched, r})
 	return r
@@ -52,6 +53,7 @@ func (c *Counter) Fail(prompt, day int) { c.cell(prompt, day).Failed++ }
 
 // cell returns a new cell for the first call of a prompt on a day.
 func (c *Counter) cell(prompt, day int) *study.Cell {
+	// Cells without a call are left out of the document, so that it has no zeros.
 	key := [2]int{prompt, day}
 	if c.cells[key] == nil {
 		c.cells[key] = &study.Cell{Prompt: prompt, Day: day}

@@ -143,6 +143,7 @@ func bootstrap(all []series, random *rand.Rand) (low, high float64) {
 		return -1, 1 // too few for a statement
 	}
 	slices.Sort(taus)
+	// 2.5 % on each side.
 	cut := len(taus) / 40
 	return taus[cut], taus[len(taus)-1-cut]
 }
@@ -183,6 +184,7 @@ func thousandths(v float64) fieldmark.Milli { return fieldmark.Milli(math.Round(
 func holm(all []*fieldmark.Association) {
 	all = slices.DeleteFunc(slices.Clone(all), func(a *fieldmark.Association) bool { return a == nil })
 	slices.SortStableFunc(all, func(a, b *fieldmark.Association) int { return cmp.Compare(a.P, b.P) })
+	// Sorted by p: the first that is not below its share of 5 % ends the procedure, whatever follows (Holm, 1979).
 	for i, a := range all {
 		if int64(a.P)*int64(len(all)-i) > 50 { // thousandths
 			return
