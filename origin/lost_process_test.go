@@ -2,7 +2,9 @@ package origin_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
+	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -68,6 +71,16 @@ func TestLostAuditFails(t *testing.T) {
 		}
 	}
 	request()
+	// The owner's dispute waits for this audit.
+	dispute := fieldmark.Dispute{Brand: b.Slug, Account: "brand-acme", DisputeStatus: fieldmark.DisputeStatus{
+		ID: fieldmark.NewID(fieldmark.PrefixDispute, time.Now()), Signal: "title.good", Kind: fieldmark.DisputeWrong,
+		State: fieldmark.DisputeRechecking, OpenedAt: fieldmark.At(time.Now())}}
+	err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.PutDispute(ctx, dispute)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.lose(t, 3, func(ctx context.Context, tx *store.Tx, now time.Time) (int, error) {
 		list, err := tx.ClaimAudits(ctx, "dead", now, now.Add(time.Hour), 10, nil)
 		return len(list), err
@@ -79,6 +92,9 @@ func TestLostAuditFails(t *testing.T) {
 	if want := "given up after 3 attempts during each of which the server stopped"; run.Failure != want ||
 		run.Running || asked != 0 {
 		t.Errorf("audit %+v after %d requests; want failure %q before any", run, asked, want)
+	}
+	if d, err := w.Brands.Disputes.Get(t.Context(), dispute.ID); err != nil || d.State != fieldmark.DisputeInReview {
+		t.Errorf("the dispute is %s, %v; want %s", d.State, err, fieldmark.DisputeInReview)
 	}
 	if waiting, running, err := w.Brands.Audits.Status(t.Context()); waiting != 0 || running != 0 || err != nil {
 		t.Errorf("%d wait, %d run, %v; want none", waiting, running, err)
@@ -154,6 +170,76 @@ func TestLostDeliveryFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "it is sent when asked for again", allDone(w, t))
+}
+
+// A daily job that crashes its process is postponed for a day, and its failures do not count.
+func TestLostDailyJobWaits(t *testing.T) {
+	w := newFixture(t)
+	claim := func(ctx context.Context, tx *store.Tx, now time.Time) (int, error) {
+		claimed, _, err := tx.ClaimDailyJob(ctx, store.JobDump, "dead", now, now.Add(time.Hour), job.MaxClaims)
+		return map[bool]int{true: 1}[claimed], err
+	}
+	jobs := job.NewRunner(w.Store, slog.New(slog.DiscardHandler))
+	failure, runs := errors.New("the disk is full"), 0
+	daily := func(now time.Time, result error) error {
+		return jobs.Daily(t.Context(), store.JobDump, now, func(ctx context.Context) error {
+			runs++
+			return result
+		})
+	}
+	now := time.Now()
+	for range 2 * job.MaxClaims { // each after the lease of the one before
+		if err := daily(now, failure); !errors.Is(err, failure) {
+			t.Fatalf("a failing job: %v, want %v", err, failure)
+		}
+		now = now.Add(job.LeaseDuration)
+	}
+	if err := w.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.ReleaseLeases(ctx, "")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w.lose(t, job.MaxClaims, claim)
+	runs = 0
+	for _, later := range []time.Duration{0, 23 * time.Hour} {
+		if err := daily(now.Add(later), nil); err != nil || runs != 0 {
+			t.Errorf("after %v: %d runs, %v; want none", later, runs, err)
+		}
+	}
+	if err := daily(now.Add(25*time.Hour), nil); err != nil || runs != 1 {
+		t.Errorf("a day later: %d runs, %v; want one", runs, err)
+	}
+}
+
+// An advance that crashes its process ends where it is.
+func TestLostTestClockStops(t *testing.T) {
+	w := newFixture(t)
+	_, err := w.Access.Keys.Create(t.Context(), access.DefaultAccount, fieldmark.KeyRequest{Name: "test", Test: true,
+		Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := fieldmark.TestAccount(access.DefaultAccount)
+	if _, err := w.TestClocks.Advance(t.Context(), world,
+		fieldmark.TestClockRequest{Now: fieldmark.At(time.Now().Add(time.Hour))}); err != nil {
+		t.Fatal(err)
+	}
+	w.lose(t, job.MaxClaims, func(ctx context.Context, tx *store.Tx, now time.Time) (int, error) {
+		list, _, err := tx.ClaimTestClocks(ctx, "dead", now, now.Add(time.Hour), 10, job.MaxClaims)
+		return len(list), err
+	})
+	stop := w.run(t)
+	defer stop()
+	eventually(t, "the advance ends", func() bool {
+		c, err := w.TestClocks.Get(t.Context(), world)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.State == fieldmark.TestClockReady
+	})
+	if c, err := w.TestClocks.Get(t.Context(), world); err != nil || !c.More || c.OffsetSeconds != 0 {
+		t.Errorf("the clock is %+v, %v; want one that stopped at its start", c, err)
+	}
 }
 
 // A preview that crashes its process fails, and can be requested again.

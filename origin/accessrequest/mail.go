@@ -53,7 +53,9 @@ func (s *Service) send(ctx context.Context, id string) error {
 	if subject, text := s.compose(&r); text != "" {
 		// The id of the message is that of request and state. A receiver that sees two of them,
 		// because a process ended after sending, shows one.
-		err = s.cfg.Mail.Send(ctx, r.ID+"."+string(r.State), r.Form.Email, subject, text)
+		if err = mail.Lost(r.Attempts); err == nil {
+			err = s.cfg.Mail.Send(ctx, r.ID+"."+string(r.State), r.Form.Email, subject, text)
+		}
 		s.cfg.Log.Info("mail about a request for an API key", slog.String("request", id),
 			slog.String("state", string(r.State)), slog.Int("attempt", r.Attempts), slog.Any("error", err))
 		next = mail.NextAttempt(r.Attempts, err, time.Now())

@@ -122,6 +122,10 @@ func (s *Audits) failAbandoned(ctx context.Context, tx *store.Tx, claimed []stor
 			rest = append(rest, a)
 			continue
 		}
+		// Disputes that wait for this audit would wait for the next one, which may fail as well.
+		if err := s.brands.Disputes.endRecheck(ctx, tx, a.Brand, nil); err != nil {
+			return nil, err
+		}
 		if err := tx.FailAudit(ctx, a, fmt.Sprintf(job.ReasonLost, a.Attempts-1)); err != nil {
 			return nil, err
 		}

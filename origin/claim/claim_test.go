@@ -2,6 +2,7 @@ package claim_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/claim"
+	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -191,6 +193,44 @@ func TestUnansweredIsNotAbsent(t *testing.T) {
 		f.out.down["acme.example"] = true
 		f.pass(t, 24*day) // permanently: the rights end
 		f.wantState(t, c.ID, fieldmark.ClaimExpired)
+	})
+}
+
+// TestLostCheckWaits: a check that crashes its process each time is made a day later, and is no check without a proof.
+func TestLostCheckWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.brand(t, "acme", "https://acme.example/")
+		c, _ := f.verified(t, "acme", fieldmark.ClaimDNS, "192.0.2.1")
+		time.Sleep(time.Until(f.get(t, c.ID).NextCheck.Std()) + time.Second) // it has milliseconds
+		leased := func() (n int) {
+			err := f.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+				ids, _, err := tx.ClaimDueClaims(ctx, "dead", time.Now(), time.Now().Add(time.Minute), 8, job.MaxClaims)
+				n = len(ids)
+				return errors.Join(err, tx.ReleaseLeases(ctx, ""))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		for i := range job.MaxClaims {
+			if n := leased(); n != 1 {
+				t.Fatalf("attempt %d: %d claims are leased, want 1", i+1, n)
+			}
+		}
+		if n := leased(); n != 0 {
+			t.Errorf("after %d lost attempts %d claims are leased, want none", job.MaxClaims, n)
+		}
+		time.Sleep(23 * time.Hour)
+		if f.work(t) {
+			t.Error("it is checked within a day")
+		}
+		time.Sleep(2 * time.Hour)
+		if !f.work(t) {
+			t.Error("it is not checked a day later")
+		}
+		f.wantState(t, c.ID, fieldmark.ClaimVerified)
 	})
 }
 

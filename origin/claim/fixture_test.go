@@ -218,7 +218,7 @@ func (f *fixture) work(t testing.TB) bool {
 	t.Helper()
 	var ids []string
 	err := f.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-		ids, err = tx.ClaimDueClaims(ctx, "worker", time.Now(), time.Now().Add(time.Minute), 1_000_000)
+		ids, _, err = tx.ClaimDueClaims(ctx, "worker", time.Now(), time.Now().Add(time.Minute), 1_000_000, 10)
 		return err
 	})
 	if err != nil {

@@ -49,11 +49,19 @@ func (s *Service) Run(ctx context.Context) error {
 // claimDue leases due claims.
 func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err error) {
 	now := time.Now()
-	var ids []string
+	var ids, lost []string
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		ids, err = tx.ClaimDueClaims(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit)
+		ids, lost, err = tx.ClaimDueClaims(ctx, s.jobs.Worker(), now, now.Add(job.LeaseDuration), limit, job.MaxClaims)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	// A check that fails is no proof against a claim, so the claim stays as it is.
+	for _, id := range lost {
+		s.log.Error("a claim is not checked for a day: no check of it ended", slog.String("claim", id),
+			slog.Int("attempts", job.MaxClaims))
+	}
 	for _, id := range ids {
 		// An error of the database leaves the lease to expire, and the check is repeated.
 		todo = append(todo, job.Job{Lease: store.Lease{Kind: store.LeaseClaim, ID: id}, Do: func(ctx context.Context) {
@@ -62,7 +70,7 @@ func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err 
 			}
 		}})
 	}
-	return todo, err
+	return todo, nil
 }
 
 // Check does what a due claim needs: a pending one expires, the proofs of the others are

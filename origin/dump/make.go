@@ -71,19 +71,8 @@ func (s *Service) tick(ctx context.Context) error {
 	if err != nil || !ready {
 		return err
 	}
-	var claimed bool
-	// One of the processes gets the claim; it is lost if the process ends without releasing it and the lease expires.
-	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		claimed, err = tx.ClaimDailyJob(ctx, store.JobDump, s.jobs.Worker(), now, now.Add(job.LeaseDuration))
-		return err
-	})
-	if err != nil || !claimed {
-		return err
-	}
-	lease := store.Lease{Kind: store.LeaseDailyJob, ID: string(store.JobDump)}
-	s.jobs.Hold(lease)
-	defer s.jobs.Release(lease)
-	return s.make(ctx, module, now) // after an error again when the lease has ended
+	return s.jobs.Daily(ctx, store.JobDump, now,
+		func(ctx context.Context) error { return s.make(ctx, module, now) })
 }
 
 // ready returns the active module, and whether all standings are of it. The first dump is made when

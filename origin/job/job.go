@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -236,6 +237,33 @@ func (r *Runner) AtStartAndEvery(ctx context.Context, interval time.Duration, na
 	fn func(context.Context) error) {
 	r.Try(ctx, name, fn)
 	r.Every(ctx, interval, name, fn)
+}
+
+// Daily calls fn if this process can claim a daily job that is due, and holds the lease meanwhile. fn ends the job.
+// After an error the job is claimed again when the lease has ended; one during which the server stopped MaxClaims
+// times, a day later.
+func (r *Runner) Daily(ctx context.Context, name store.DailyJob, now time.Time, fn func(context.Context) error) error {
+	var claimed, lost bool
+	err := r.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		claimed, lost, err = tx.ClaimDailyJob(ctx, name, r.worker, now, now.Add(LeaseDuration), MaxClaims)
+		return err
+	})
+	if err != nil || !claimed {
+		if err == nil && lost {
+			r.log.Error("a daily job is postponed for a day: the server stopped during each attempt",
+				slog.String("job", string(name)), slog.Int("attempts", MaxClaims))
+		}
+		return err
+	}
+	lease := store.Lease{Kind: store.LeaseDailyJob, ID: string(name)}
+	r.Hold(lease)
+	defer r.Release(lease)
+	if err = fn(ctx); err == nil || ctx.Err() != nil { // stopping in order undoes the count with the lease
+		return err
+	}
+	return errors.Join(err, r.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.UncountDailyJob(ctx, name, r.worker)
+	}))
 }
 
 // Try calls fn once and logs its error, unless ctx has ended.

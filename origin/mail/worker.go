@@ -28,6 +28,15 @@ func (s *Service) Send(ctx context.Context, id, to, subject, text string) error 
 	return s.cfg.Relay.send(ctx, message{id: id, to: to, subject: line(subject, maxText), text: text})
 }
 
+// Lost returns an error if the process ended during every attempt of a mail: it is not sent again, because it may be
+// what ends them. attempts includes the one that begins now.
+func Lost(attempts int) error {
+	if attempts <= len(retries) {
+		return nil
+	}
+	return fmt.Errorf(job.ReasonLost, len(retries))
+}
+
 // NextAttempt returns when a mail is tried again after some attempts, the last of which ended with err.
 // The zero time means never.
 func NextAttempt(attempts int, err error, now time.Time) time.Time {
@@ -91,13 +100,10 @@ func (s *Service) process(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case m.text == "":
-	// Its process ended during every attempt.
-	case a.Attempts > len(retries):
-		err = fmt.Errorf(job.ReasonLost, len(retries))
-	default:
-		err = s.cfg.Relay.send(ctx, m)
+	if m.text != "" {
+		if err = Lost(a.Attempts); err == nil {
+			err = s.cfg.Relay.send(ctx, m)
+		}
 		s.cfg.Log.Info("mail", slog.String("address", id), slog.String("state", string(a.State)),
 			slog.Int("attempt", a.Attempts), slog.Any("error", err))
 	}

@@ -75,17 +75,12 @@ func (s *Service) tick(ctx context.Context) error {
 		return err
 	}
 	// One process makes a file: it reads all brands, which takes seconds of the database's time.
-	var claimed bool
-	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		claimed, err = tx.ClaimDailyJob(ctx, store.JobRankingFile, s.cfg.Jobs.Worker(), now, now.Add(job.LeaseDuration))
-		return err
-	})
-	if err != nil || !claimed {
-		return err
-	}
-	lease := store.Lease{Kind: store.LeaseDailyJob, ID: string(store.JobRankingFile)}
-	s.cfg.Jobs.Hold(lease)
-	defer s.cfg.Jobs.Release(lease)
+	return s.cfg.Jobs.Daily(ctx, store.JobRankingFile, now,
+		func(ctx context.Context) error { return s.makeDue(ctx, now) })
+}
+
+// makeDue makes a file and ends the job, which this process has claimed.
+func (s *Service) makeDue(ctx context.Context, now time.Time) error {
 	// Again: another process may have made a file between both.
 	module, due, err := s.due(ctx, now)
 	if err == nil && !due {
@@ -101,7 +96,7 @@ func (s *Service) tick(ctx context.Context) error {
 	if err != nil && ctx.Err() == nil {
 		s.failed.Add(1)
 	}
-	return err // again when the lease has ended
+	return err
 }
 
 // end ends the lease; the next file is not made before a time.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/event"
-	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -40,19 +39,14 @@ func (s *Service) rankDaily(ctx context.Context) error {
 	if late, err := s.cfg.Store.StandingsLate(ctx, plan.Digest, now.Add(-settled)); err != nil || late {
 		return err
 	}
-	var claimed bool
-	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		claimed, err = tx.ClaimDailyJob(ctx, store.JobRanking, s.cfg.Jobs.Worker(), now, now.Add(job.LeaseDuration))
-		return err
-	})
-	if err != nil || !claimed {
-		return err
-	}
-	lease := store.Lease{Kind: store.LeaseDailyJob, ID: string(store.JobRanking)}
-	s.cfg.Jobs.Hold(lease)
-	defer s.cfg.Jobs.Release(lease)
+	return s.cfg.Jobs.Daily(ctx, store.JobRanking, now,
+		func(ctx context.Context) error { return s.rankNow(ctx, now) })
+}
+
+// rankNow ranks all brands and ends the job of the day.
+func (s *Service) rankNow(ctx context.Context, now time.Time) error {
 	if err := s.rank(ctx, fieldmark.At(now)); err != nil {
-		return err // and again when the lease has ended
+		return err
 	}
 	next := now.UTC().Truncate(24 * time.Hour).Add(rankAt)
 	if !next.After(now) {

@@ -256,8 +256,8 @@ func (t ClaimTx) PutClaim(ctx context.Context, c *Claim) error {
 	_, err = t.exec(ctx, `INSERT INTO claim (id, brand, account, state, secret, network, body, created_at, due_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (id) DO UPDATE SET brand = excluded.brand, account = excluded.account, state = excluded.state,
-			secret = excluded.secret, body = excluded.body, due_at = excluded.due_at, lease_until = NULL,
-			lease_owner = NULL`,
+			secret = excluded.secret, body = excluded.body, due_at = excluded.due_at, claims = 0,
+			lease_until = NULL, lease_owner = NULL`,
 		c.ID, slug, c.Account, string(c.State), c.Secret, c.Network, body, c.CreatedAt.UnixMicro(),
 		exactMicros(c.DueAt))
 	if err != nil {
@@ -267,12 +267,21 @@ func (t ClaimTx) PutClaim(ctx context.Context, c *Claim) error {
 	return nil
 }
 
-// ClaimDueClaims leases up to limit claims that are due to owner, and returns their ids.
+// ClaimDueClaims leases up to limit claims that are due to owner, and returns their ids. Those that were claimed
+// most times without a result are lost: they are not leased, and are due again a day later.
 func (t ClaimTx) ClaimDueClaims(ctx context.Context, owner string, now, lease time.Time,
-	limit int) ([]string, error) {
-	return t.claim(ctx, `UPDATE claim SET lease_until = $1, lease_owner = $2 WHERE id IN (SELECT c.id FROM claim c
-		WHERE c.due_at <= $3 AND (c.lease_until IS NULL OR c.lease_until <= $3) ORDER BY c.due_at LIMIT $4)
+	limit, most int) (ids, lost []string, err error) {
+	lost, err = t.claim(ctx, `UPDATE claim SET due_at = $1, claims = 0, lease_until = NULL, lease_owner = NULL
+		WHERE due_at <= $2 AND claims >= $3 AND (lease_until IS NULL OR lease_until <= $2) RETURNING id`,
+		now.Add(24*time.Hour).UnixMicro(), now.UnixMicro(), most)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, err = t.claim(ctx, `UPDATE claim SET lease_until = $1, lease_owner = $2, claims = claims + 1
+		WHERE id IN (SELECT c.id FROM claim c
+			WHERE c.due_at <= $3 AND (c.lease_until IS NULL OR c.lease_until <= $3) ORDER BY c.due_at LIMIT $4)
 		RETURNING id`, lease.UnixMicro(), owner, now.UnixMicro(), limit)
+	return ids, lost, err
 }
 
 // PruneClaims deletes claims that ended before a time and never held a brand.

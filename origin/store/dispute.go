@@ -458,7 +458,7 @@ func (t MailTx) EndMail(ctx context.Context, owner string, was, next *MailAddres
 	_, err := t.exec(ctx, `UPDATE mail_address SET lease_until = NULL, lease_owner = NULL, after_event = $1, error = $2,
 			state = CASE WHEN state = $3 THEN $4 ELSE state END,
 			attempts = CASE WHEN due_at = $5 THEN $6 ELSE attempts END,
-			due_at = CASE WHEN due_at = $5 THEN $7 ELSE due_at END
+			due_at = CASE WHEN due_at = $5 OR $4 = 'ended' THEN $7 ELSE due_at END
 		WHERE id = $8 AND lease_owner = $9`, next.After, next.Error, string(was.State), string(next.State),
 		was.DueAt.UnixMicro(), next.Attempts, exactMicros(next.DueAt), next.ID, owner)
 	if err != nil {

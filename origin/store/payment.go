@@ -388,8 +388,8 @@ func (db OfferReader) TestClock(ctx context.Context, account string) (c TestCloc
 func (t OfferTx) StartTestClock(ctx context.Context, account string, goal time.Time) error {
 	_, err := t.exec(ctx, `INSERT INTO test_clock (account, goal, advancing, sla, payments, retries, webhooks)
 		VALUES ($1, $2, 1, 0, 0, 0, 0) ON CONFLICT (account) DO UPDATE SET goal = excluded.goal, advancing = 1,
-			stopped_at = NULL, sla = 0, payments = 0, retries = 0, webhooks = 0, lease_until = NULL,
-			lease_owner = NULL`, account, goal.UnixMicro())
+			stopped_at = NULL, sla = 0, payments = 0, retries = 0, webhooks = 0, claims = 0,
+			lease_until = NULL, lease_owner = NULL`, account, goal.UnixMicro())
 	if err != nil {
 		return fmt.Errorf("start the clock of %s: %w", account, err)
 	}
@@ -405,11 +405,25 @@ func WithLowPriority(ctx context.Context) context.Context {
 	return context.WithValue(ctx, lowPriorityKey{}, true)
 }
 
-// ClaimTestClocks leases up to limit clocks that advance to owner, and returns their accounts.
-func (t OfferTx) ClaimTestClocks(ctx context.Context, owner string, now, lease time.Time, limit int) ([]string, error) {
-	return t.claim(ctx, `UPDATE test_clock SET lease_until = $1, lease_owner = $2 WHERE account IN (
-		SELECT c.account FROM test_clock c WHERE c.advancing = 1 AND (c.lease_until IS NULL OR c.lease_until <= $3)
-		LIMIT $4) RETURNING account`, lease.UnixMicro(), owner, now.UnixMicro(), limit)
+// ClaimTestClocks leases up to limit clocks that advance to owner, and returns their accounts. Those that were
+// claimed most times without moving are lost: their advance ends where it is.
+func (t OfferTx) ClaimTestClocks(ctx context.Context, owner string, now, lease time.Time,
+	limit, most int) (accounts, lost []string, err error) {
+	lost, err = t.claim(ctx, `UPDATE test_clock SET advancing = 0, claims = 0, lease_until = NULL, lease_owner = NULL,
+			stopped_at = $1 + (SELECT a.clock_offset FROM account a WHERE a.id = test_clock.account)
+		WHERE advancing = 1 AND claims >= $2 AND (lease_until IS NULL OR lease_until <= $1) RETURNING account`,
+		now.UnixMicro(), most)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(lost) > 0 {
+		t.touched[TopicTestClocks], t.touched[TopicTestDeadlines], t.touched[TopicTestDeliveries] = true, true, true
+	}
+	accounts, err = t.claim(ctx, `UPDATE test_clock SET lease_until = $1, lease_owner = $2, claims = claims + 1
+		WHERE account IN (SELECT c.account FROM test_clock c WHERE c.advancing = 1
+			AND (c.lease_until IS NULL OR c.lease_until <= $3) LIMIT $4)
+		RETURNING account`, lease.UnixMicro(), owner, now.UnixMicro(), limit)
+	return accounts, lost, err
 }
 
 // MoveTestClock adds to what an advance has fired and sets the offset of the clock, which never becomes smaller. An
@@ -418,8 +432,8 @@ func (t OfferTx) MoveTestClock(ctx context.Context, account, owner string, c *Te
 	fail := func(err error) error { return fmt.Errorf("move the clock of %s: %w", account, err) }
 	f := c.Fired
 	n, err := t.exec(ctx, `UPDATE test_clock SET advancing = $3, stopped_at = $4, sla = $5, payments = $6, retries = $7,
-		webhooks = $8 WHERE account = $1 AND lease_owner = $2 AND advancing = 1`, account, owner, boolInt(c.Advancing),
-		nullMicros(c.StoppedAt), f.SLA, f.Payments, f.Retries, f.Webhooks)
+		webhooks = $8, claims = 0 WHERE account = $1 AND lease_owner = $2 AND advancing = 1`, account, owner,
+		boolInt(c.Advancing), nullMicros(c.StoppedAt), f.SLA, f.Payments, f.Retries, f.Webhooks)
 	if err != nil || n == 0 {
 		return false, fail(err)
 	}

@@ -269,24 +269,47 @@ func (db StandingReader) DailyJobDue(ctx context.Context, job DailyJob, now time
 	return busy == 0, nil
 }
 
-// ClaimDailyJob leases a due job to owner, and reports whether it was still free.
+// ClaimDailyJob leases a due job to owner, and reports whether it was still free. One that was claimed most
+// times without an end is lost, and due again a day later.
 func (t StandingTx) ClaimDailyJob(ctx context.Context, job DailyJob, owner string,
-	now, until time.Time) (bool, error) {
-	n, err := t.exec(ctx, `INSERT INTO daily_job (name, due_at, lease_owner, lease_until) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (name) DO UPDATE SET lease_owner = excluded.lease_owner, lease_until = excluded.lease_until
+	now, until time.Time, most int) (claimed, lost bool, err error) {
+	fail := func(err error) (bool, bool, error) { return false, false, fmt.Errorf("claim the job %s: %w", job, err) }
+	n, err := t.exec(ctx, `UPDATE daily_job SET due_at = $1, claims = 0, lease_until = NULL, lease_owner = NULL
+		WHERE name = $2 AND claims >= $3 AND due_at <= $4 AND (lease_until IS NULL OR lease_until <= $4)`,
+		now.Add(24*time.Hour).UnixMicro(), string(job), most, now.UnixMicro())
+	if err != nil {
+		return fail(err)
+	}
+	if n > 0 {
+		return false, true, nil
+	}
+	n, err = t.exec(ctx, `INSERT INTO daily_job (name, due_at, lease_owner, lease_until, claims)
+		VALUES ($1, $2, $3, $4, 1) ON CONFLICT (name) DO UPDATE SET lease_owner = excluded.lease_owner,
+			lease_until = excluded.lease_until, claims = daily_job.claims + 1
 		WHERE daily_job.due_at <= excluded.due_at
 			AND (daily_job.lease_until IS NULL OR daily_job.lease_until <= excluded.due_at)`,
 		string(job), now.UnixMicro(), owner, until.UnixMicro())
 	if err != nil {
-		return false, fmt.Errorf("claim the job %s: %w", job, err)
+		return fail(err)
 	}
-	return n > 0, nil
+	return n > 0, false, nil
+}
+
+// UncountDailyJob undoes the count of a claim of owner whose work failed without ending the process. The lease
+// stays, and is the pause before the next claim.
+func (t StandingTx) UncountDailyJob(ctx context.Context, job DailyJob, owner string) error {
+	_, err := t.exec(ctx, `UPDATE daily_job SET claims = claims - 1 WHERE name = $1 AND lease_owner = $2
+		AND claims > 0`, string(job), owner)
+	if err != nil {
+		return fmt.Errorf("record the failure of the job %s: %w", job, err)
+	}
+	return nil
 }
 
 // EndDailyJob ends the lease of owner and makes the job due at a time.
 func (t StandingTx) EndDailyJob(ctx context.Context, job DailyJob, owner string, due time.Time) error {
-	_, err := t.exec(ctx, `UPDATE daily_job SET due_at = $1, lease_until = NULL, lease_owner = NULL
-		WHERE name = $2 AND lease_owner = $3`, due.UnixMicro(), string(job), owner)
+	_, err := t.exec(ctx, `UPDATE daily_job SET due_at = $1, claims = 0, lease_until = NULL,
+		lease_owner = NULL WHERE name = $2 AND lease_owner = $3`, due.UnixMicro(), string(job), owner)
 	if err != nil {
 		return fmt.Errorf("end the job %s: %w", job, err)
 	}

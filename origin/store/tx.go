@@ -389,22 +389,22 @@ func (t *Tx) RenewLease(ctx context.Context, l Lease, owner string, now, until t
 	return nil
 }
 
-// uncountClaim undoes the count of a claim when a worker stops in order. After a
-// crash, when the leases of all workers are released, the count stays.
-var uncountClaim = map[LeaseKind]string{
-	LeaseDelivery: `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
-	LeasePreview:  `, claims = claims - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
-	LeaseAudit:    `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
-	LeaseMail:     `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
-	LeaseAccess:   `, attempts = attempts - CASE WHEN $1 = '' THEN 0 ELSE 1 END`,
+// claimCounts are the columns that count claims without a result. A worker that stops in order undoes its
+// count. After a crash, when the leases of all workers are released, the count stays.
+var claimCounts = map[LeaseKind]string{
+	LeaseDelivery: "claims", LeasePreview: "claims", LeaseClaim: "claims", LeaseDailyJob: "claims",
+	LeaseTestClock: "claims", LeaseAudit: "attempts", LeaseMail: "attempts", LeaseAccess: "attempts",
 }
 
 // ReleaseLeases ends all leases of owner; those of all owners if it is empty,
 // which is right only while no worker runs.
 func (t *Tx) ReleaseLeases(ctx context.Context, owner string) error {
 	for table := range leaseKeys {
-		n, err := t.exec(ctx, `UPDATE `+string(table)+` SET lease_until = NULL,
-			lease_owner = NULL`+uncountClaim[table]+`
+		uncount := ""
+		if n := claimCounts[table]; n != "" {
+			uncount = `, ` + n + ` = CASE WHEN $1 = '' OR ` + n + ` = 0 THEN ` + n + ` ELSE ` + n + ` - 1 END`
+		}
+		n, err := t.exec(ctx, `UPDATE `+string(table)+` SET lease_until = NULL, lease_owner = NULL`+uncount+`
 			WHERE lease_owner IS NOT NULL AND (lease_owner = $1 OR $1 = '')`, owner)
 		if err != nil {
 			return fmt.Errorf("release the leases of %s: %w", table, err)

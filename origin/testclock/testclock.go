@@ -48,17 +48,27 @@ func (s *Service) Run(ctx context.Context) error {
 
 // claim leases clocks that advance.
 func (s *Service) claim(ctx context.Context, limit int) (todo []job.Job, err error) {
+	var lost []string
 	err = s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		todo = nil // the transaction may run twice
 		now := time.Now()
-		accounts, err := tx.ClaimTestClocks(ctx, s.cfg.Jobs.Worker(), now, now.Add(job.LeaseDuration), limit)
+		var accounts []string
+		accounts, lost, err = tx.ClaimTestClocks(ctx, s.cfg.Jobs.Worker(), now, now.Add(job.LeaseDuration), limit,
+			job.MaxClaims)
 		for _, account := range accounts {
 			todo = append(todo, job.Job{Lease: store.Lease{Kind: store.LeaseTestClock, ID: account},
 				Do: func(ctx context.Context) { s.advance(ctx, account) }})
 		}
 		return err
 	})
-	return todo, err
+	if err != nil {
+		return nil, err
+	}
+	for _, account := range lost {
+		s.cfg.Log.Error("advancing a test clock was given up: the server stopped each time",
+			slog.String("account", account), slog.Int("attempts", job.MaxClaims))
+	}
+	return todo, nil
 }
 
 // Get returns the clock of a test account.
