@@ -29,6 +29,17 @@ type Accounts struct {
 // change that changes nothing adds no audit log entry.
 func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountRequest) (a fieldmark.Account, made bool,
 	err error) {
+	return s.PutAfter(ctx, nil, id, r)
+}
+
+// AccountVersion identifies the values of an account, for forms.
+func AccountVersion(a *fieldmark.Account) string { return validation.VersionOf(a) }
+
+// PutAfter is Put for an HTML form, which has every value: seen is the version of the account when the form was opened,
+// "" if it is the form for a new one, and nil is no condition. An account that was changed or created since is
+// CodeVersionMismatch, so that a form does not take back what another one changed. The same new account again is not.
+func (s *Accounts) PutAfter(ctx context.Context, seen *string, id string, r fieldmark.AccountRequest) (
+	a fieldmark.Account, made bool, err error) {
 	bad := ValidateAccount(&r)
 	if !fieldmark.ValidAccount(id) {
 		bad.Add("/id", "pattern", "must be 1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")
@@ -58,6 +69,10 @@ func (s *Accounts) Put(ctx context.Context, id string, r fieldmark.AccountReques
 		}
 		old, err := tx.Account(ctx, id)
 		if err != nil {
+			return err
+		}
+		again := seen != nil && *seen == "" && a.Name == old.Name && a.Note == old.Note
+		if err := validation.IsCurrent(seen, AccountVersion(&old)); err != nil && !again {
 			return err
 		}
 		if a.CreatedAt = old.CreatedAt; r.FilterLabels == nil {

@@ -33,6 +33,7 @@ type accountRow struct {
 	Use             fieldmark.AccountUse
 	Subs            []fieldmark.SubAccount
 	Offers          []option
+	Version         string // of the values in the form
 }
 
 // accountsData is the page of accounts, and the offers that a new account can have.
@@ -62,7 +63,7 @@ func (h *accountHandler) showAccounts(req *request, status int, bad []web.FormEr
 	owned := map[string]*accountRow{}
 	lines := make([]accountRow, len(accounts))
 	for i, one := range accounts {
-		lines[i].Account = one
+		lines[i].Account, lines[i].Version = one, access.AccountVersion(&one)
 		owned[one.ID] = &lines[i]
 	}
 	// Counted in memory: a query for each account would grow with the page.
@@ -235,15 +236,18 @@ func (h *accountHandler) put(req *request) error {
 		chosen := form.posted.Get("offer")
 		r.Offer = &chosen
 	}
-	if form.posted.Has("change") {
+	version, changes := form.posted.Get("version"), form.posted.Has("version")
+	if changes {
 		req.readForm(id + "-") // errors belong to the inputs of that account
-	} else if taken, err := h.taken(req, id, r); err != nil {
-		return err
-	} else if taken {
+	}
+	_, _, err := h.accounts.PutAfter(req.r.Context(), &version, id, r)
+	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
+		if changes {
+			return h.showAccounts(req, http.StatusConflict, changedForm("The account"))
+		}
 		form.addError("id", "ID: another account has it. Change that account in the list, or choose another ID.")
 		return h.showAccounts(req, http.StatusConflict, form.errors)
 	}
-	_, _, err := h.accounts.Put(req.r.Context(), id, r)
 	if fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
 		return h.showAccounts(req, http.StatusUnprocessableEntity, req.formErrors(err))
 	}
@@ -261,15 +265,6 @@ func labelKeys(posted url.Values) []string {
 		return nil
 	}
 	return strings.FieldsFunc(posted.Get("labels"), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
-}
-
-// taken reports whether an account with other values has an id, so that the form for a new account does not
-// overwrite it. The same values are a form that was submitted twice.
-func (h *accountHandler) taken(req *request, id string, r fieldmark.AccountRequest) (bool, error) {
-	all, err := h.accounts.List(req.r.Context())
-	return slices.ContainsFunc(all, func(a fieldmark.Account) bool {
-		return a.ID == id && (a.Name != r.Name || a.Note != r.Note)
-	}), err
 }
 
 // accountChoices are the options of a select for accounts.

@@ -470,8 +470,21 @@ func TestOverviewShowsIssues(t *testing.T) {
 			Source: "crm", Title: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	b.post("/admin/webhooks/"+made.ID, url.Values{"do": {"pause"}, "reason": {"moving"}},
-		"/admin/webhooks/"+made.ID)
+	page := "/admin/webhooks/" + made.ID
+	b.post(page, url.Values{"do": {"pause"}, "reason": {"moving"}}, page)
+	// A form sends every value, and changes only those that differ from what it showed: the address was
+	// replaced after it was opened.
+	opened := url.Values{"do": {"change"}, "url": {made.URL}, "url-was": {made.URL}, "events": {"mission.*"},
+		"events-was": {"mission.*"}, "description": {"field desk"}, "description-was": {""}, "labels": {"a=1\r\nb=2"},
+		"labels-was": {""}}
+	b.post(page, url.Values{"do": {"change"}, "url": {"https://192.0.2.2/new"}, "events": {"mission.*"}}, page)
+	b.post(page, opened, page)
+	now, err := b.service.Webhooks.Endpoint(t.Context(), "", made.ID)
+	if err != nil || now.URL != "https://192.0.2.2/new" || now.Description != "field desk" ||
+		len(now.Filter.Labels) != 2 {
+		t.Errorf("after a form that was opened before: %+v, %v; want the new address and description", now, err)
+	}
+	b.page(page, `name="url-was" value="https://192.0.2.2/new"`, `name="labels-was" value="a=1`)
 	b.page("/admin", "1 message is held for 1 endpoint", "Repair or enable the endpoints", "1 <small>held</small>")
 	b.page("/admin/settings", "<dt>Held messages</dt><dd>1</dd>")
 	b.page("/admin/webhooks", `<span class="state bad">paused</span>`)

@@ -50,10 +50,13 @@ func TestCDNPage(t *testing.T) {
 	if got := <-purges; got != token+" fieldmark-test\n" {
 		t.Errorf("the test sent %q", got)
 	}
-	form.Set("change", "yes")
+	form.Set("version", b.version("/admin/cdns", `name="name" value="front"`))
 	form.Del("token") // the stored one is kept
 	form.Set("body", "purge {keys}")
 	b.post("/admin/cdns", form, "/admin/cdns")
+	// A form that was opened before does not take that back, and says so.
+	form.Set("body", "{keys}")
+	b.rejected("/admin/cdns", form, 409, "The CDN was changed after this form was opened.")
 	b.post("/admin/cdns/front/purge", url.Values{"confirm": {"yes"}}, "/admin/cdns")
 	if got := <-purges; got != token+" purge all" {
 		t.Errorf("the purge sent %q", got)
@@ -126,10 +129,11 @@ func TestCDNForms(t *testing.T) {
 			t.Errorf("%v: the page repeats the token", tt.form)
 		}
 	}
-	b.rejected("/admin/cdns", url.Values{"kind": {"varnish"}, "name": {"gone"}, "change": {"yes"}}, 404, "no such CDN")
+	b.rejected("/admin/cdns", url.Values{"kind": {"varnish"}, "name": {"gone"}, "urls": {"http://127.0.0.1:1/"},
+		"version": {"2026-11-24T00:00:00.000Z"}}, 404, "no such CDN")
 	form := url.Values{"kind": {"varnish"}, "name": {"front"}, "urls": {"http://127.0.0.1:1/"}, "token": {token}}
 	b.post("/admin/cdns", form, "/admin/cdns")
-	form.Set("change", "yes")
+	form.Set("version", b.version("/admin/cdns", `name="name" value="front"`))
 	form.Set("urls", "http://127.0.0.1:2/")
 	form.Del("token")
 	b.rejected("/admin/cdns", form, 422, `id="cdn-front-token-fault"`)

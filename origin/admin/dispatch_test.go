@@ -273,13 +273,18 @@ func TestFilterLabelsForm(t *testing.T) {
 	form := url.Values{"id": {"acme"}, "name": {"Acme"}, "labels": {"team, site"}}
 	b.post("/admin/accounts", form, "/admin/accounts")
 	b.page("/admin/accounts", `name="labels" value="site team"`, "<code>site</code>, <code>team</code>")
-	b.post("/admin/accounts", url.Values{"id": {"acme"}, "name": {"Acme 2"}, "change": {"yes"}}, "/admin/accounts")
+	version := func() []string { return []string{b.version("/admin/accounts", `name="id" value="acme"`)} }
+	opened := version()
+	b.post("/admin/accounts", url.Values{"id": {"acme"}, "name": {"Acme 2"}, "version": opened}, "/admin/accounts")
 	if got := labels(); got != "site team" {
 		t.Errorf("a form without labels leaves %q", got)
 	}
-	b.rejected("/admin/accounts", url.Values{"id": {"acme"}, "name": {"Acme"}, "change": {"yes"},
+	// A form that was opened before does not take the name back, and says so.
+	b.rejected("/admin/accounts", url.Values{"id": {"acme"}, "name": {"Acme"}, "note": {"new"}, "version": opened}, 409,
+		"The account was changed after this form was opened.")
+	b.rejected("/admin/accounts", url.Values{"id": {"acme"}, "name": {"Acme"}, "version": version(),
 		"labels": {"a b c d e f"}}, 422, `<a href="#acme-labels">Labels to filter by: must have at most 5 keys.`)
-	b.post("/admin/accounts", url.Values{"id": {"acme"}, "name": {"Acme"}, "change": {"yes"}, "labels": {""}},
+	b.post("/admin/accounts", url.Values{"id": {"acme"}, "name": {"Acme"}, "version": version(), "labels": {""}},
 		"/admin/accounts")
 	if got := labels(); got != "" {
 		t.Errorf("an empty input leaves %q", got)

@@ -44,6 +44,13 @@ func staleForm(created string) []web.FormError {
 		"still want another.")
 }
 
+// changedForm is the error in a form that changes something, if another change came first. The page shows what was
+// entered, and the form submitted again overwrites that change.
+func changedForm(what string) []web.FormError {
+	return web.ErrorOf(what + " was changed after this form was opened. Compare your values with the list, and " +
+		"submit again to replace them.")
+}
+
 // form reads a posted form and gathers what is wrong with it.
 // All errors are collected, so that a person corrects them in one go.
 type form struct {

@@ -63,7 +63,7 @@ func TestExistingAccountIsNotOverwritten(t *testing.T) {
 	b.post("/admin/accounts", form, "/admin/accounts") // submitted twice
 	form.Set("name", "Other")
 	b.rejected("/admin/accounts", form, 409, `<strong class="fault" id="id-fault">ID: another account has it.`)
-	form.Set("change", "yes")
+	form.Set("version", b.version("/admin/accounts", `name="id" value="acme"`))
 	form.Set("name", strings.Repeat("x", 101))
 	b.rejected("/admin/accounts", form, 422, `id="acme-name" aria-invalid="true" autofocus`)
 	list, err := b.service.Access.Accounts.List(t.Context())

@@ -52,6 +52,17 @@ func (b *browser) rejected(path string, form url.Values, status int, want string
 	}
 }
 
+// version returns the version in the form on a page that begins with a hidden input.
+func (b *browser) version(path, input string) string {
+	b.t.Helper()
+	_, rest, found := strings.Cut(b.page(path), input+`><input type="hidden" name="version" value="`)
+	version, _, _ := strings.Cut(rest, `"`)
+	if !found || version == "" {
+		b.t.Fatalf("GET %s: no form with %s and a version", path, input)
+	}
+	return version
+}
+
 func (b *browser) mission(r fieldmark.MissionRequest) fieldmark.Mission {
 	b.t.Helper()
 	m, _, err := b.service.Missions.Create(b.t.Context(), access.DefaultAccount, r)

@@ -208,6 +208,9 @@ type cdnForm struct {
 	ID string // begins the ids of the inputs
 }
 
+// Version is that of the settings in the form.
+func (f cdnForm) Version() string { return cdn.Version(&f.CDN) }
+
 // KindLabel names the kind for people.
 func (f cdnForm) KindLabel() string { return cmp.Or(cdnKinds[f.Kind].label, string(f.Kind)) }
 
@@ -322,23 +325,23 @@ func (h *cdnHandler) put(req *request) error {
 		return err
 	}
 	// Two forms send here; the one that changes a CDN has its name as a hidden input.
-	name, changes := strings.TrimSpace(req.r.PostForm.Get("name")), req.r.PostForm.Has("change")
+	name, version := strings.TrimSpace(req.r.PostForm.Get("name")), req.r.PostForm.Get("version")
 	form := req.readForm(newCDNPrefix(req.r.PostForm.Get("kind")))
-	if changes {
+	if version != "" {
 		form = req.readForm(cdnPrefix(name))
-	}
-	switch _, err := h.find(req.r.Context(), name); {
-	case err == nil && !changes:
-		form.addError("name", "Name: another CDN has it. Change that CDN in the list, or choose another name.")
-		return h.showCDNs(req, http.StatusConflict, form.errors)
-	case err != nil && (changes || !fieldmark.IsCode(err, fieldmark.CodeNotFound)):
-		return err
 	}
 	r := form.cdn()
 	if len(form.errors) > 0 {
 		return h.showCDNs(req, http.StatusUnprocessableEntity, form.errors)
 	}
-	_, err := h.cdns.Put(req.r.Context(), name, r)
+	_, err := h.cdns.PutAfter(req.r.Context(), &version, name, r)
+	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
+		if version != "" {
+			return h.showCDNs(req, http.StatusConflict, changedForm("The CDN"))
+		}
+		form.addError("name", "Name: another CDN has it. Change that CDN in the list, or choose another name.")
+		return h.showCDNs(req, http.StatusConflict, form.errors)
+	}
 	if hasCode(err, fieldmark.CodeValidationFailed, fieldmark.CodeTooMany) {
 		return h.showCDNs(req, http.StatusUnprocessableEntity, req.formErrors(err))
 	}

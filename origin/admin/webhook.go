@@ -168,7 +168,8 @@ func (h *webhookHandler) create(req *request) error {
 	if len(read.errors) > 0 {
 		return h.showWebhooks(req, http.StatusUnprocessableEntity, form, read.errors, nil)
 	}
-	made, err := h.webhooks.CreateEndpointAfter(req.r.Context(), req.newestSeen(), posted.Get("account"), form)
+	made, err := h.webhooks.CreateEndpointAfter(req.r.Context(), webhook.Listed{Newest: web.SeenID(posted)},
+		posted.Get("account"), form)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showWebhooks(req, http.StatusConflict, form, staleForm("An endpoint"), nil)
 	}
@@ -334,8 +335,9 @@ func (h *webhookHandler) update(req *request) error {
 	return req.redirectWithNotice(webhooksPath+"/"+id, "endpoint")
 }
 
-// change changes the address, the events or the description of an endpoint.
-// The service validates; here only what a form cannot express is checked.
+// change changes the address, the events, the description or the filter of an endpoint: only those that differ from
+// what the form showed, because others may have been changed since. The service validates; here only what a
+// form cannot express is checked.
 func (h *webhookHandler) change(ctx context.Context, id string, form *form) error {
 	url, description := strings.TrimSpace(form.posted.Get("url")), strings.TrimSpace(form.posted.Get("description"))
 	events := strings.Fields(form.posted.Get("events"))
@@ -347,12 +349,30 @@ func (h *webhookHandler) change(ctx context.Context, id string, form *form) erro
 	if len(form.errors) > 0 {
 		return nil
 	}
-	if filter == nil {
-		filter = &fieldmark.EndpointFilter{} // removes it
+	var p fieldmark.EndpointPatch
+	if form.differs("url") {
+		p.URL = &url
 	}
-	_, err := h.webhooks.PatchEndpoint(ctx, "", id, fieldmark.EndpointPatch{URL: &url, Events: events,
-		Description: &description, Filter: filter})
+	if form.differs("events") {
+		p.Events = events
+	}
+	if form.differs("description") {
+		p.Description = &description
+	}
+	if form.differs("labels") {
+		if p.Filter = filter; filter == nil {
+			p.Filter = &fieldmark.EndpointFilter{} // removes it
+		}
+	}
+	_, err := h.webhooks.PatchEndpoint(ctx, "", id, p)
 	return err
+}
+
+// differs reports whether a value is another than the form showed, or the form does not say what it showed.
+func (f *form) differs(name string) bool {
+	// Browsers send line ends as CRLF (HTML, section 4.10.22.6).
+	value := func(name string) string { return strings.ReplaceAll(f.posted.Get(name), "\r\n", "\n") }
+	return !f.posted.Has(name+"-was") || strings.TrimSpace(value(name)) != strings.TrimSpace(value(name+"-was"))
 }
 
 // filter returns the filter of a form; nil without labels.

@@ -99,6 +99,17 @@ func (s *Service) public(ctx context.Context, c *store.CDN) (fieldmark.CDN, erro
 // token that is left out is kept while the requests go to the same place: another address must not be
 // sent a token to a server that its administrator did not choose.
 func (s *Service) Put(ctx context.Context, name string, r fieldmark.CDNRequest) (fieldmark.CDN, error) {
+	return s.PutAfter(ctx, nil, name, r)
+}
+
+// Version identifies the settings of a CDN, for forms.
+func Version(c *fieldmark.CDN) string { return c.UpdatedAt.String() }
+
+// PutAfter is Put for an HTML form, which has every setting: seen is the version of the CDN when the form was opened,
+// "" if it is the form for a new one, and nil is no condition. A CDN that was changed or created since is
+// CodeVersionMismatch, and one that was deleted CodeNotFound.
+func (s *Service) PutAfter(ctx context.Context, seen *string, name string, r fieldmark.CDNRequest) (fieldmark.CDN,
+	error) {
 	bad := validate(name, &r)
 	for i, u := range r.URLs {
 		// The client checks addresses again at each connection: a name can resolve to another one later.
@@ -126,6 +137,15 @@ func (s *Service) Put(ctx context.Context, name string, r fieldmark.CDNRequest) 
 		old, err := tx.CDN(ctx, name)
 		created := errors.Is(err, store.ErrNotFound)
 		if err != nil && !created {
+			return err
+		}
+		version := ""
+		if !created {
+			version = Version(&fieldmark.CDN{UpdatedAt: old.UpdatedAt})
+		} else if seen != nil && *seen != "" {
+			return notFound(err)
+		}
+		if err := validation.IsCurrent(seen, version); err != nil {
 			return err
 		}
 		row = store.CDN{Name: name, Settings: r.CDNSettings, State: fieldmark.CDNActive, Version: old.Version + 1,

@@ -80,16 +80,6 @@ var brandEvents = []string{string(fieldmark.EventScoreChanged), string(fieldmark
 // The secret is in this response only; the page says so.
 func (h *handler) createEndpoint(req *request) error {
 	posted := req.r.PostForm
-	own, err := h.origin.Webhooks.Endpoints(req.r.Context(), req.key.Account)
-	if err != nil {
-		return err
-	}
-	// The service cannot distinguish a second click from a second request: the endpoints have no natural
-	// key. The form therefore names the newest one that its page showed.
-	if posted.Has("newest") && posted.Get("newest") != web.NewestID(own, endpointID) { // the form was submitted twice
-		return h.showNotify(req, http.StatusConflict, web.ErrorOf("An endpoint was created after this form was "+
-			"opened. Check the list, and submit again if you still want another."))
-	}
 	// The endpoint receives events of this brand only, also if the account has several.
 	r := fieldmark.EndpointRequest{URL: strings.TrimSpace(posted.Get("url")), Events: brandEvents,
 		Description: "Brand " + string(req.slug)}
@@ -102,7 +92,14 @@ func (h *handler) createEndpoint(req *request) error {
 		}
 		r.ScoreThreshold = &m
 	}
-	made, err := h.origin.Webhooks.CreateEndpoint(req.r.Context(), req.key.Account, r)
+	// The service cannot tell a second click from a second wish: the endpoints have no natural
+	// key. The form therefore names the newest one that its page showed.
+	seen := webhook.Listed{Newest: web.SeenID(posted), Account: req.key.Account}
+	made, err := h.origin.Webhooks.CreateEndpointAfter(req.r.Context(), seen, req.key.Account, r)
+	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) { // the form was submitted twice
+		return h.showNotify(req, http.StatusConflict, web.ErrorOf("An endpoint was created after this form was "+
+			"opened. Check the list, and submit again if you still want another."))
+	}
 	if err != nil {
 		return refuse(req, err, h.showNotify)
 	}

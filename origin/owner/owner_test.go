@@ -160,7 +160,7 @@ func (f *fixture) claim(slug fieldmark.Slug, account string) string {
 			return err
 		}
 		c := store.Claim{ID: fieldmark.NewID(fieldmark.PrefixClaim, now), Brand: slug, Account: account,
-			State: fieldmark.ClaimVerified, CreatedAt: now}
+			State: fieldmark.ClaimVerified, CreatedAt: now, DueAt: now.Add(time.Hour)}
 		c.VerifiedAt = &at
 		c.Proven = []store.ProvenMethod{{Method: fieldmark.ClaimDNS, At: at}}
 		return tx.PutClaim(ctx, &c)

@@ -86,18 +86,16 @@ func (h *handler) create(req *request) error {
 	posted := req.r.PostForm
 	d := homeData{URL: strings.TrimSpace(posted.Get("url")), Events: strings.TrimSpace(posted.Get("events")),
 		Description: strings.TrimSpace(posted.Get("description"))}
-	own, err := h.endpoints(req)
-	if err != nil {
-		return err
-	}
-	// Only a list of the session is compared: endpoints of other customers would reject the form.
-	if posted.Has("newest") && posted.Get("newest") != web.NewestID(own, endpointID) { // the form was submitted twice
+	// Only the list of the session is compared: endpoints of other customers would reject the form.
+	seen := webhook.Listed{Newest: web.SeenID(posted), Account: req.link.Account,
+		Shows: func(e *fieldmark.Endpoint) bool { return opens(&req.link, e) }}
+	made, err := h.Webhooks.CreateEndpointAfter(req.r.Context(), seen, req.link.Account,
+		fieldmark.EndpointRequest{URL: d.URL, Events: strings.Fields(d.Events), Description: d.Description,
+			EndpointSettings: fieldmark.EndpointSettings{Customer: req.link.Customer, Filter: req.link.Filter}})
+	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) { // the form was submitted twice
 		return h.showHome(req, http.StatusConflict, web.ErrorOf("An endpoint was created after this form was "+
 			"opened. Check the list, and submit again if you still want another."), d)
 	}
-	made, err := h.Webhooks.CreateEndpoint(req.r.Context(), req.link.Account, fieldmark.EndpointRequest{URL: d.URL,
-		Events: strings.Fields(d.Events), Description: d.Description,
-		EndpointSettings: fieldmark.EndpointSettings{Customer: req.link.Customer, Filter: req.link.Filter}})
 	if bad := rejection(err, ""); bad != nil {
 		return h.showHome(req, statusOf(err), bad, d)
 	}

@@ -95,13 +95,6 @@ func (t WebhookTx) PutEndpointSchedule(ctx context.Context, endpoint string, wak
 	return nil
 }
 
-// NewestEndpoint returns the id of the newest endpoint that is neither deleted
-// nor expired, or "".
-func (t WebhookTx) NewestEndpoint(ctx context.Context, now time.Time) (string, error) {
-	return t.newest(ctx, `SELECT COALESCE(MAX(id), '') FROM endpoint WHERE deleted_at IS NULL AND (expires_at IS NULL
-		OR expires_at > $1)`, now.UnixMicro())
-}
-
 // ScheduleEndpoints schedules every endpoint that has due deliveries and is not
 // scheduled: after a crash, and after an older program wrote.
 func (t WebhookTx) ScheduleEndpoints(ctx context.Context) error {

@@ -2,6 +2,9 @@ package validation
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -73,6 +76,25 @@ func IsNewest(ctx context.Context, seen *string, newest func(context.Context) (s
 		return fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the list changed since the form was opened")
 	}
 	return err
+}
+
+// VersionOf identifies what a form shows of a row that has no version of its own.
+func VersionOf(shown any) string {
+	text, err := json.Marshal(shown)
+	if err != nil {
+		panic("BUG: a version cannot be encoded: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// IsCurrent returns CodeVersionMismatch if a row no longer has the version that the sender of a form has seen: a form
+// has every value, so it would take back what was changed since. A nil seen is no condition.
+func IsCurrent(seen *string, version string) error {
+	if seen == nil || *seen == version {
+		return nil
+	}
+	return fieldmark.Errorf(fieldmark.CodeVersionMismatch, "it was changed after the form was opened")
 }
 
 // maxPointerToken limits how much of a member name from outside is repeated in an

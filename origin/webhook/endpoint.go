@@ -50,25 +50,42 @@ const (
 // may change.
 func (s *Service) CreateEndpoint(ctx context.Context, account string,
 	r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
-	return s.createEndpoint(ctx, account, r, nil)
+	return s.createEndpoint(ctx, account, r, Listed{})
 }
 
-// CreateEndpointAfter is CreateEndpoint for an HTML form: newest is the id of the newest
-// endpoint when the form was opened. If there is a newer one, it returns CodeVersionMismatch,
-// so a form that is submitted twice creates one endpoint.
-func (s *Service) CreateEndpointAfter(ctx context.Context, newest *string, account string,
+// Listed is what the page of an HTML form listed when it was opened.
+type Listed struct {
+	Newest  *string                        // id of the newest endpoint, "" without one; nil: unknown, and no condition
+	Account string                         // of the endpoints; empty: all live ones
+	Shows   func(*fieldmark.Endpoint) bool // which of them; nil: all
+}
+
+// CreateEndpointAfter is CreateEndpoint for an HTML form. If the list has a newer endpoint than when
+// the form was opened, it returns CodeVersionMismatch, so a form that is submitted twice creates one endpoint.
+func (s *Service) CreateEndpointAfter(ctx context.Context, seen Listed, account string,
 	r fieldmark.EndpointRequest) (fieldmark.NewEndpoint, error) {
-	if fieldmark.IsTestAccount(account) { // chosen by a person, not that of a key
+	if seen.Account == "" && fieldmark.IsTestAccount(account) { // chosen by a person, not that of a key
 		return fieldmark.NewEndpoint{}, fieldmark.Errorf(fieldmark.CodeNotFound, "there is no such account")
 	}
-	return s.createEndpoint(ctx, account, r, newest)
+	return s.createEndpoint(ctx, account, r, seen)
+}
+
+// newest returns the id of the newest endpoint that the page lists now, or "".
+func (l *Listed) newest(ctx context.Context, tx *store.Tx, now time.Time) (string, error) {
+	rows, err := tx.WebhookTx.Endpoints(ctx, l.Account, false, now, MaxEndpointList)
+	for i := range rows {
+		if l.Shows == nil || l.Shows(&rows[i].Endpoint) {
+			return rows[i].ID, err
+		}
+	}
+	return "", err
 }
 
 // createEndpoint collects the errors of all fields before it returns, so that a client can
 // correct everything at once. The limit of endpoints is checked in the transaction: two
 // requests at once cannot exceed it.
 func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmark.EndpointRequest,
-	newest *string) (fieldmark.NewEndpoint, error) {
+	seen Listed) (fieldmark.NewEndpoint, error) {
 	var none fieldmark.NewEndpoint
 	bad := checkEndpoint(&r)
 	bad = append(bad, s.checkURL(ctx, account, "/url", r.URL)...)
@@ -103,10 +120,8 @@ func (s *Service) createEndpoint(ctx context.Context, account string, r fieldmar
 		row.ExpiresAt = &ends
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		unchanged := validation.IsNewest(ctx, newest, func(ctx context.Context) (string,
-			error) {
-			return tx.NewestEndpoint(ctx, now)
-		})
+		unchanged := validation.IsNewest(ctx, seen.Newest,
+			func(ctx context.Context) (string, error) { return seen.newest(ctx, tx, now) })
 		if err := errors.Join(unchanged, access.RequireOwner(ctx, tx, account)); err != nil {
 			return err
 		}
