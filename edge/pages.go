@@ -159,7 +159,12 @@ type pageWriter struct {
 
 // servePage serves a cached page and builds it on a miss.
 func (w *pageWriter) servePage(ctx *fasthttp.RequestCtx, key, brand string, fill cache.Fill) {
-	w.serveCached(ctx, w.fetcher.get, key, fill, func(ctx *fasthttp.RequestCtx, err error) {
+	w.servePageBy(ctx, w.fetcher.get, key, brand, fill)
+}
+
+// servePageBy is servePage with another way to fetch the page.
+func (w *pageWriter) servePageBy(ctx *fasthttp.RequestCtx, fetch fetchFunc, key, brand string, fill cache.Fill) {
+	w.serveCached(ctx, fetch, key, fill, func(ctx *fasthttp.RequestCtx, err error) {
 		if !redirect(ctx, err, fieldmark.PathBrandPage, "") {
 			w.failPage(ctx, err, brand)
 		}

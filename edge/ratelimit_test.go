@@ -314,3 +314,24 @@ func TestFloodOfSlugs(t *testing.T) {
 		t.Errorf("1500 requests for names nobody has cost the origin %d", n)
 	}
 }
+
+// TestFilterQuota: a client can name any number of filters of the leaderboard, each of which reads every brand, so
+// those that are not cached count for its network. The leaderboard itself does not.
+func TestFilterQuota(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t, func(c *edge.Config) { c.RateLimit, c.NetworkQuota = edge.RateLimitLocal, 5 })
+	h.brand("acme", "Acme", 300)
+	h.until("acme is ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":1`) })
+	for _, path := range []string{"/api/v1/leaderboard", "/"} {
+		asked := 0
+		h.until("the network has no request left at "+path, func() bool {
+			asked = asked%99 + 1 // another filter each time
+			return h.get(fmt.Sprintf("%s?minConfidence=0.%02d", path, asked)).status == http.StatusTooManyRequests
+		})
+		for i := range 20 {
+			if a := h.get(fmt.Sprintf("%s?limit=%d", path, 1+i)); a.status != http.StatusOK {
+				t.Fatalf("%s without a filter: %d", path, a.status)
+			}
+		}
+	}
+}
