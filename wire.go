@@ -259,6 +259,9 @@ type SpooledRequest struct {
 	ExternalID     string `json:"externalId,omitempty"`
 	// AgeMillis is how long ago it was accepted. It is not a time, because the clocks of edge and
 	// origin may differ.
-	AgeMillis int64  `json:"ageMillis"`
-	Body      []byte `json:"body"`
+	AgeMillis int64 `json:"ageMillis"`
+	// Failures is how often it failed while other requests were carried out, once it is given up; it is then refused
+	// without another attempt, because it may be what stops origins.
+	Failures int    `json:"failures,omitempty"`
+	Body     []byte `json:"body"`
 }

@@ -23,6 +23,11 @@ const (
 	// retryMin and retryMax bound the pause after a pass in which requests could not be decided.
 	retryMin = 250 * time.Millisecond
 	retryMax = 5 * time.Second
+	// maxFailures and giveUpAfter are when a request is given up that fails while others of its time succeed: often
+	// enough to be no chance, and late enough that a faulty origin was replaced, but before maxAge, at which the
+	// spool accepts nothing more for any sender.
+	maxFailures = 10
+	giveUpAfter = maxAge / 2
 )
 
 // Run sends accepted requests to an origin until ctx ends. Requests of one source are sent one after the other, in the
@@ -82,14 +87,18 @@ func (s *Spool) sendWindow(ctx context.Context, send Sender, senders int, window
 	byLane := map[lane][]*entry{}
 	var order []lane
 	for i := range window {
+		if window[i].damage != nil {
+			s.setAside(&window[i])
+			continue
+		}
 		l := window[i].lane
 		if byLane[l] == nil {
 			order = append(order, l)
 		}
 		byLane[l] = append(byLane[l], &window[i])
 	}
-	var mu sync.Mutex // guards blocked and done
-	var done []*entry
+	var mu sync.Mutex // guards blocked, done and failed
+	var done, failed []*entry
 	work := make(chan lane)
 	var wg sync.WaitGroup
 	for range senders {
@@ -99,7 +108,7 @@ func (s *Spool) sendWindow(ctx context.Context, send Sender, senders int, window
 				mu.Lock()
 				done = append(done, sent...)
 				if len(sent) < len(byLane[l]) {
-					blocked[l] = true
+					blocked[l], failed = true, append(failed, byLane[l][len(sent)])
 				}
 				mu.Unlock()
 			}
@@ -115,7 +124,32 @@ func (s *Spool) sendWindow(ctx context.Context, send Sender, senders int, window
 	}
 	close(work)
 	wg.Wait()
+	if ctx.Err() == nil {
+		s.countFailures(failed, len(done) > 0)
+	}
 	return len(done), s.delete(done)
+}
+
+// countFailures counts failed attempts of which the requests may be the reason: an origin answered with an internal
+// error, or carried others out. That no origin answers is no reason to give a request up.
+func (s *Spool) countFailures(failed []*entry, others bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range failed {
+		if others || fieldmark.IsCode(e.failure, fieldmark.CodeInternal) {
+			s.failed[e.seq]++
+		}
+	}
+}
+
+// givenUp returns the failed attempts of a request that is given up; 0: it is not.
+func (s *Spool) givenUp(e *entry) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.failed[e.seq]; n >= maxFailures && s.now().Sub(e.acceptedAt) >= giveUpAfter {
+		return n
+	}
+	return 0
 }
 
 // sendLane sends requests one after the other until one is not decided, and returns those that were.
@@ -126,6 +160,7 @@ func (s *Spool) sendLane(ctx context.Context, send Sender, lane []*entry) []*ent
 		}
 		e.request.ID = s.id(e.seq)
 		e.request.AgeMillis = max(s.now().Sub(e.acceptedAt).Milliseconds(), 0)
+		e.request.Failures = s.givenUp(e)
 		if e.request.IdempotencyKey == "" && e.request.ExternalID != "" {
 			e.request.IdempotencyKey = "spl_" + e.request.ID
 		}
@@ -134,6 +169,7 @@ func (s *Spool) sendLane(ctx context.Context, send Sender, lane []*entry) []*ent
 		cancel()
 		if err != nil {
 			s.failures.Add(1)
+			e.failure = err
 			return lane[:i]
 		}
 		s.delivered.Add(1)
@@ -163,15 +199,11 @@ func (s *Spool) delete(done []*entry) error {
 	if err != nil {
 		return fmt.Errorf("delete requests that were decided: %w", err)
 	}
-	first, err := s.next(ctx, 0, 1)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, e := range done {
 		s.remove(e.lane, e.size)
+		delete(s.failed, e.seq)
 	}
-	s.oldest = time.Time{}
-	if len(first) > 0 {
-		s.oldest = first[0].acceptedAt
-	}
-	return err
+	s.mu.Unlock()
+	return s.findOldest(ctx)
 }

@@ -17,3 +17,10 @@ func (s *Spool) SetPages(ctx context.Context, n int) error {
 	_, err := s.db.ExecContext(ctx, fmt.Sprintf(`PRAGMA max_page_count = %d`, n))
 	return err
 }
+
+// Damage overwrites the sealed requests of a source of the account acme, as a failing disk does.
+func (s *Spool) Damage(ctx context.Context, source string) error {
+	l := laneOf("acme", source)
+	_, err := s.db.ExecContext(ctx, `UPDATE request SET sealed = zeroblob(LENGTH(sealed)) WHERE lane = ?`, l[:])
+	return err
+}

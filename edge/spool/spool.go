@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -85,6 +86,8 @@ type Spool struct {
 	lanes     map[lane]int     // number of rows
 	diskAt    time.Time        // of the last look at the disk
 	diskFull  bool             // what it found
+	failed    map[int64]int    // by number: attempts that failed while others succeeded
+	damaged   map[int64]bool   // by number: rows that cannot be read
 	limitRows int64            // maxRequests
 	limitSize int64            // maxBytes
 	now       func() time.Time // of the machine
@@ -113,7 +116,7 @@ func laneOf(account, source string) lane {
 func Open(ctx context.Context, cfg Config) (*Spool, error) {
 	s := &Spool{dir: cfg.Dir, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)), stored: make(chan struct{}, 1),
 		keys: knownKeys{all: map[[sha256.Size]byte]Key{}}, lanes: map[lane]int{},
-		limitRows: maxRequests, limitSize: maxBytes, now: time.Now}
+		failed: map[int64]int{}, damaged: map[int64]bool{}, limitRows: maxRequests, limitSize: maxBytes, now: time.Now}
 	if err := s.open(ctx, cfg); err != nil {
 		if s.db != nil {
 			err = errors.Join(err, s.db.Close())
@@ -236,13 +239,54 @@ func (s *Spool) load(ctx context.Context) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	first, err := s.next(ctx, 0, 1)
+	// If none can be read, the token is missing. A single row may be damaged, and the others are sent.
+	first, err := s.next(ctx, 0, windowSize)
 	if err != nil || len(first) == 0 {
 		return err
 	}
-	s.oldest = first[0].acceptedAt
+	if !slices.ContainsFunc(first, func(e entry) bool { return e.damage == nil }) {
+		return first[0].damage
+	}
 	s.signal()
+	return s.findOldest(ctx)
+}
+
+// findOldest sets when the oldest request that can be read was accepted.
+func (s *Spool) findOldest(ctx context.Context) error {
+	var oldest time.Time
+	for after := int64(0); ; {
+		first, err := s.next(ctx, after, 1)
+		if err != nil {
+			return err
+		}
+		if len(first) == 0 {
+			break
+		}
+		if first[0].damage == nil {
+			oldest = first[0].acceptedAt
+			break
+		}
+		s.setAside(&first[0])
+		after = first[0].seq
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.oldest = oldest
 	return nil
+}
+
+// setAside reports a row that cannot be read, once, and no longer counts it: it is not sent, blocks no other, and
+// stays in the file for someone who has the token that it was sealed under.
+func (s *Spool) setAside(e *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.damaged[e.seq] {
+		return
+	}
+	s.damaged[e.seq] = true
+	s.remove(e.lane, e.size)
+	s.failures.Add(1)
+	s.log.Error("an accepted request cannot be read and is not sent", "id", s.id(e.seq), "err", e.damage)
 }
 
 // Close closes the file. No other method may be running.
@@ -287,7 +331,8 @@ func (s *Spool) Find(ctx context.Context, account, id string) (fieldmark.Intake,
 		return fieldmark.Intake{}, false, nil
 	}
 	found, err := s.next(ctx, seq-1, 1)
-	if err != nil || len(found) == 0 || found[0].seq != seq || found[0].account != account {
+	if err != nil || len(found) == 0 || found[0].seq != seq || found[0].account != account ||
+		found[0].damage != nil {
 		return fieldmark.Intake{}, false, err
 	}
 	return s.receipt(&found[0]), true, nil
@@ -307,6 +352,8 @@ type entry struct {
 	acceptedAt time.Time
 	size       int64 // of the sealed request
 	request    fieldmark.SpooledRequest
+	damage     error // why request could not be read
+	failure    error // of the last attempt to send it
 }
 
 // next reads up to limit requests after a number.
@@ -328,7 +375,7 @@ func (s *Spool) next(ctx context.Context, after int64, limit int) ([]entry, erro
 		copy(e.lane[:], hash)
 		e.acceptedAt, e.size = time.UnixMicro(at), int64(len(sealed))
 		if e.request, err = s.unseal(content, sealed); err != nil {
-			return nil, fmt.Errorf("request %d: %w", e.seq, err)
+			e.damage = fmt.Errorf("request %d: %w", e.seq, err)
 		}
 		all = append(all, e)
 	}

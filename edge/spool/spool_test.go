@@ -321,6 +321,70 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestFaultyRequests: a request that always fails is given up after half a day, and a row that cannot be read is set
+// aside; neither keeps the requests of others, or those after it, from being sent and accepted.
+func TestFaultyRequests(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	accept(t, s, newRequest("acme", "damaged", "1"))
+	accept(t, s, newRequest("acme", "desk", "2"))
+	if err := s.Damage(t.Context(), "damaged"); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, dir)
+		defer s.Close()
+		var mu sync.Mutex
+		tries, given, sent := 0, 0, []string{}
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			_ = s.Run(ctx, func(_ context.Context, r fieldmark.SpooledRequest) (fieldmark.Intake, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case r.Source != "faulty":
+					sent = append(sent, r.ExternalID)
+				case r.Failures == 0:
+					tries++
+					return fieldmark.Intake{}, fieldmark.Errorf(fieldmark.CodeInternal, "something went wrong")
+				default:
+					given = r.Failures
+					return fieldmark.Intake{State: fieldmark.IntakeRefused}, nil
+				}
+				return fieldmark.Intake{State: fieldmark.IntakeMission}, nil
+			})
+		})
+		accept(t, s, newRequest("acme", "faulty", "3"))
+		accept(t, s, newRequest("acme", "faulty", "4"))
+		time.Sleep(11 * time.Hour)
+		synctest.Wait()
+		mu.Lock()
+		if tries < 10 || given != 0 || !slices.Equal(sent, []string{"2"}) {
+			t.Errorf("after 11 hours: %d tries, given up after %d, sent %q; want many tries and 2", tries, given, sent)
+		}
+		mu.Unlock()
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		mu.Lock()
+		if given < 10 || s.Stats().Requests != 0 || s.Stats().Refused != 2 {
+			t.Errorf("after 13 hours: given up after %d, %+v; want it empty and two refused", given, s.Stats())
+		}
+		mu.Unlock()
+		time.Sleep(24 * time.Hour) // the row that cannot be read is older than all that a spool keeps
+		accept(t, s, newRequest("acme", "desk", "5"))
+		synctest.Wait()
+		mu.Lock()
+		if !slices.Equal(sent, []string{"2", "5"}) {
+			t.Errorf("sent %q, want 2 and 5", sent)
+		}
+		mu.Unlock()
+		stop()
+		running.Wait()
+	})
+}
+
 // TestKilled kills a process at random points while it accepts and sends requests. What it said it had accepted is
 // sent by it or by the next one, and nothing else has the number of a request.
 func TestKilled(t *testing.T) {

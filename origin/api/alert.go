@@ -195,10 +195,26 @@ func (a *intakeAPI) receive(c *call) (fieldmark.Intake, error) {
 	now := time.Now()
 	d := intake.Refusal{Key: r.Key, Intake: fieldmark.Intake{ID: r.ID, Source: r.Source, ExternalID: r.ExternalID,
 		AcceptedAt: fieldmark.At(now.Add(-age))}}
-	if err := a.decide(c, &r, age, &d); err != nil {
+	if r.Failures > 0 {
+		err = a.giveUp(c, &r, &d)
+	} else {
+		err = a.decide(c, &r, age, &d)
+	}
+	if err != nil {
 		return fieldmark.Intake{}, err
 	}
 	return a.intake.Decide(c.r.Context(), d)
+}
+
+// giveUp refuses a request that failed at each attempt, for the account of the key that sent it.
+func (a *intakeAPI) giveUp(c *call, r *fieldmark.SpooledRequest, d *intake.Refusal) error {
+	k, err := a.keys.AuthenticateID(c.r.Context(), r.Key, access.ParseCaller(r.Client, r.Agent))
+	if err != nil && fieldmark.AsError(err).Code == fieldmark.CodeInternal {
+		return err
+	}
+	d.Account, d.State, d.Code = k.Account, fieldmark.IntakeRefused, fieldmark.CodeInternal
+	d.Detail = fmt.Sprintf("it was given up after %d attempts that failed on our side; send it again", r.Failures)
+	return nil
 }
 
 // decide runs a request as the key that sent it and fills in its decision.

@@ -141,6 +141,8 @@ func TestIntakeRefused(t *testing.T) {
 	conflict.Body = []byte(strings.Replace(string(conflict.Body), "router", "switch", 1))
 	invalid := fx.spooled("node.5", good.ID, "e")
 	invalid.Body = []byte(`{"source":"desk"}`)
+	lost := fx.spooled("node.7", good.ID, "g")
+	lost.Failures = 12 // the edge has given it up: it is not tried again
 	unknown := fx.spooled("node.6", "key_06m7xv8e0w3v3ac3zvc1h0gmw4", "f")
 	for _, c := range []struct {
 		request fieldmark.SpooledRequest
@@ -153,6 +155,7 @@ func TestIntakeRefused(t *testing.T) {
 		{fx.spooled("node.4", bound.ID, "d"), "other", fieldmark.CodeIPNotAllowed},
 		{invalid, "other", fieldmark.CodeValidationFailed},
 		{unknown, "", fieldmark.CodeInvalidAPIKey},
+		{lost, "other", fieldmark.CodeInternal},
 	} {
 		for range 2 { // the second time it has been decided
 			done := fx.drain(200, c.request)
@@ -168,8 +171,8 @@ func TestIntakeRefused(t *testing.T) {
 		}
 	}
 	list, err := fx.service.Intake.Refused(ctx)
-	if err != nil || len(list) != 6 || fx.missions() != 1 {
-		t.Errorf("%d refusals (%v) and %d missions, want 6 and 1", len(list), err, fx.missions())
+	if err != nil || len(list) != 7 || fx.missions() != 1 {
+		t.Errorf("%d refusals (%v) and %d missions, want 7 and 1", len(list), err, fx.missions())
 	}
 	for _, secret := range []string{good.Token, revoked.Token} {
 		if strings.Contains(fx.log.String(), secret) {
