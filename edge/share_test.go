@@ -156,7 +156,8 @@ func (h *fixture) putClaim(slug fieldmark.Slug, state fieldmark.ClaimState, meth
 	since := fieldmark.At(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
 	must(h.t, h.store.Write(h.t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.PutClaim(ctx, &store.Claim{ID: "clm_" + string(slug), Brand: slug, State: state,
-			Account: ownerOf(slug), CreatedAt: since.Std(), ClaimBody: store.ClaimBody{URL: "https://" + domain + "/",
+			Account: ownerOf(slug), CreatedAt: since.Std(), DueAt: time.Now().Add(time.Hour),
+			ClaimBody: store.ClaimBody{URL: "https://" + domain + "/",
 				VerifiedAt: &since,
 				Proven:     []store.ProvenMethod{{Method: method, Domain: domain, At: since}}}}); err != nil {
 			return err

@@ -470,7 +470,7 @@ func TestRankChanged(t *testing.T) {
 func (w *watched) manage(account string, slug fieldmark.Slug) store.Claim {
 	w.t.Helper()
 	c := store.Claim{ID: fieldmark.NewID(fieldmark.PrefixClaim, time.Now()), Brand: slug, Account: account,
-		State: fieldmark.ClaimVerified, CreatedAt: time.Now()}
+		State: fieldmark.ClaimVerified, CreatedAt: time.Now(), DueAt: time.Now().Add(time.Hour)}
 	w.write(func(ctx context.Context, tx *store.Tx) error {
 		return errors.Join(tx.PutAccount(ctx, account, fieldmark.At(time.Now())), tx.PutClaim(ctx, &c))
 	})

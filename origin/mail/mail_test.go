@@ -175,7 +175,8 @@ func newFixture(t *testing.T, r *relay, address string) *fixture {
 	must(t, err)
 	f.write(func(ctx context.Context, tx *store.Tx) error {
 		return errors.Join(tx.PutAccount(ctx, account, fieldmark.At(time.Now())), tx.PutClaim(ctx, &store.Claim{
-			ID: "clm_1", Brand: "acme", Account: account, State: fieldmark.ClaimVerified, CreatedAt: time.Now()}))
+			ID: "clm_1", Brand: "acme", Account: account, State: fieldmark.ClaimVerified, CreatedAt: time.Now(),
+			DueAt: time.Now().Add(10000 * time.Hour)}))
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

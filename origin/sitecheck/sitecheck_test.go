@@ -241,7 +241,7 @@ func TestWishedPause(t *testing.T) {
 		}
 		write(func(ctx context.Context, tx *store.Tx) error {
 			return tx.PutClaim(ctx, &store.Claim{ID: "clm_1", Brand: "acme", Account: "owner",
-				State: fieldmark.ClaimVerified, CreatedAt: time.Now()})
+				State: fieldmark.ClaimVerified, CreatedAt: time.Now(), DueAt: time.Now().Add(time.Hour)})
 		})
 		if got := wait("Acme.example:443"); got != 7*time.Second {
 			t.Errorf("the pause is %v, want the 7s that the owner wishes", got)

@@ -147,6 +147,26 @@ var rules = []Rule{
 	{"a dispute is open or decided", `SELECT d.id FROM dispute d
 		WHERE d.state NOT IN ('open', 'rechecking', 'in_review', 'settled', 'upheld', 'rejected', 'withdrawn', 'lapsed')
 		OR (d.state IN ('open', 'rechecking', 'in_review')) <> (d.decided_at IS NULL)`},
+	// What waits for a worker must be found by it: a row that nothing makes due again waits forever, without an error.
+	{"a dispute is rechecked by an audit that is queued or runs", `SELECT d.id FROM dispute d
+		WHERE d.state = 'rechecking' AND NOT EXISTS (SELECT 1 FROM audit a WHERE a.brand = d.brand
+			AND a.failure = '')`},
+	{"an open claim is checked again", `SELECT c.id FROM claim c
+		WHERE c.state IN ('pending', 'verified', 'lapsing', 'contested') AND c.due_at IS NULL`},
+	{"a check of a site is due until it has ended", `SELECT c.id FROM site_check c
+		WHERE (c.state IN ('queued', 'running')) <> (c.due_at IS NOT NULL)`},
+	{"mail to an address is due until it has ended", `SELECT m.id FROM mail_address m
+		WHERE (m.state = 'ended') <> (m.due_at IS NULL)`},
+	{"a request of an owner is pending or decided", `SELECT r.id FROM brand_request r
+		WHERE (r.state = 'pending') <> (r.decided_at IS NULL)`},
+	{"every request for an API key has its event", `SELECT r.id FROM access_request r
+		WHERE ` + untrimmed("r.created_at") + ` AND NOT EXISTS (SELECT 1 FROM event e WHERE e.subject = r.id
+			AND e.type = 'access_request.opened')`},
+	{"every refused request that an edge accepted has its event", `SELECT i.id FROM intake i
+		WHERE i.state = 'refused' AND ` + untrimmed("i.decided_at") + ` AND NOT EXISTS (SELECT 1 FROM event e
+			WHERE e.subject = i.id AND e.type = 'intake.refused')`},
+	{"a changed score is of an event in the log", `SELECT s.slug FROM score_change s
+		WHERE s.event > (SELECT MAX(l.number) FROM log l)`},
 	{"an open order is of a known name", `SELECT o.id FROM acme_order o
 		WHERE o.ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM certificate c WHERE c.name = o.name)`},
 	{"a certificate has its key and its validity", `SELECT c.name FROM certificate c
