@@ -571,6 +571,11 @@ func (t CDNTx) TakeCDNCall(ctx context.Context, account string, now time.Time, i
 		return fail(err)
 	}
 	at := now.UnixMicro()
+	// More than all calls were taken only by a process whose clock was ahead. One is left then, and the others come
+	// back from now on.
+	if most := at + int64(burst)*interval.Microseconds(); full > most {
+		full = most - interval.Microseconds()
+	}
 	next := max(full, at) + interval.Microseconds()
 	if late := next - at - int64(burst)*interval.Microseconds(); late > 0 {
 		return time.Duration(late) * time.Microsecond, nil

@@ -271,6 +271,11 @@ func (t SiteCheckTx) Spend(ctx context.Context, now time.Time, budgets ...Budget
 	}
 	var refused *BudgetError
 	for _, b := range budgets {
+		// More than all of it was used only by a process whose clock was ahead. One use is left then: it is
+		// written, and the others are regained from now on.
+		if most := now.Add(time.Duration(b.Burst) * b.interval()); full[b.Name].After(most) {
+			full[b.Name] = most.Add(-b.interval())
+		}
 		wait := b.wait(full[b.Name], now)
 		switch {
 		case wait == 0:
@@ -297,6 +302,10 @@ func (t SiteCheckTx) Spend(ctx context.Context, now time.Time, budgets ...Budget
 	return nil
 }
 
+// maxHostPause is more than any pause between two requests: a later time was written by a process whose clock was
+// ahead.
+const maxHostPause = time.Hour
+
 // AcquireHost reserves a host for one request until a time, unless another request is
 // being made to it or its pause is not over: then it returns false and when that ends, at
 // the latest. The request must call ReleaseHost; a process that crashes blocks the host until
@@ -304,8 +313,9 @@ func (t SiteCheckTx) Spend(ctx context.Context, now time.Time, budgets ...Budget
 func (t SiteCheckTx) AcquireHost(ctx context.Context, host string, now, until time.Time) (next time.Time, ok bool,
 	err error) {
 	n, err := t.exec(ctx, `INSERT INTO host_pause (host, next_at) VALUES ($1, $2)
-		ON CONFLICT (host) DO UPDATE SET next_at = excluded.next_at WHERE host_pause.next_at <= $3`, host,
-		until.UnixMicro(), now.UnixMicro())
+		ON CONFLICT (host) DO UPDATE SET next_at = excluded.next_at
+			WHERE host_pause.next_at <= $3 OR host_pause.next_at > $4`, host,
+		until.UnixMicro(), now.UnixMicro(), now.Add(maxHostPause).UnixMicro())
 	var at int64
 	if err == nil && n == 0 {
 		err = t.queryRow(ctx, `SELECT next_at FROM host_pause WHERE host = $1`, host).Scan(&at)

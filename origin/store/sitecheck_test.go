@@ -88,6 +88,15 @@ func TestBudgetsTogether(t *testing.T) {
 	if refused == nil || refused.Budget.Name != "wide" {
 		t.Errorf("refused by %+v, want the wide budget, which is the first", refused)
 	}
+	// What a clock spent that was a day ahead is not spent for a day.
+	now = now.Add(-24 * time.Hour)
+	if err := spend(narrow); err != nil {
+		t.Errorf("after a clock that was ahead: %v, want one use", err)
+	}
+	refused, _ = errors.AsType[*store.BudgetError](spend(narrow))
+	if refused == nil || (refused.RetryAfter-time.Hour).Abs() > time.Millisecond { // the database has microseconds
+		t.Errorf("and then: %+v, want a wait of an hour", refused)
+	}
 }
 
 // TestHostPauses reserves a host: no other process gets it until it is released and its pause is
@@ -128,6 +137,10 @@ func TestHostPauses(t *testing.T) {
 	release(until, pause)
 	if _, ok := acquire(until, until); ok {
 		t.Error("a reservation that expired was released by its first owner")
+	}
+	before := now.Add(-24 * time.Hour)
+	if _, ok := acquire(before, before.Add(time.Second)); !ok {
+		t.Error("a clock that was a day ahead keeps the host for a day")
 	}
 }
 
