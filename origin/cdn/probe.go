@@ -273,8 +273,15 @@ func (p *prober) save(ctx context.Context, brand fieldmark.Slug, result error) e
 	if same {
 		return nil
 	}
-	c.Probe = next
 	err = p.s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// And in the transaction: the follower may have stored just now that the token is refused.
+		if c, err = tx.CDN(ctx, p.row.Name); errors.Is(err, store.ErrNotFound) {
+			return errEnded
+		} else if err != nil {
+			return err
+		}
+		next = nextProbe(&c, brand, result, now)
+		c.Probe = next
 		return changing(ctx, tx, func() error {
 			held, err := tx.PutProbe(ctx, &c, p.s.cfg.Jobs.Worker(), now)
 			if err == nil && !held {
@@ -283,6 +290,7 @@ func (p *prober) save(ctx context.Context, brand fieldmark.Slug, result error) e
 			return err
 		})
 	})
+	p.row.Probe = next
 	if err == nil && next.State != old.State {
 		log := p.s.cfg.Log.Info
 		if next.State == fieldmark.CDNFailed {
