@@ -76,6 +76,30 @@ func TestFailingReplayStopsNoOther(t *testing.T) {
 	})
 }
 
+// The replays of an account that started many do not keep those of another from running.
+func TestReplaysOfAccountsTakeTurns(t *testing.T) {
+	w := newFixture(t)
+	ctx := t.Context()
+	r := receive(t, status(204))
+	if _, _, err := w.Access.Accounts.Put(ctx, "other", fieldmark.AccountRequest{Name: "Other"}); err != nil {
+		t.Fatal(err)
+	}
+	busy := createEndpoint(t, w, r.URL, "mission.created")
+	other, err := w.Webhooks.CreateEndpoint(ctx, "other", fieldmark.EndpointRequest{URL: r.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{busy.ID, busy.ID, busy.ID, other.ID} {
+		if _, err := w.Webhooks.StartReplay(ctx, "", id, fieldmark.ReplayRequest{AfterEvent: new(int64)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := w.Store.RunningReplays(ctx, 2)
+	if err != nil || len(list) != 2 || list[0].EndpointID != busy.ID || list[1].EndpointID != other.ID {
+		t.Errorf("running %+v, %v; want the oldest of each account", list, err)
+	}
+}
+
 // A replay without an end contains every event in the log, also those of an origin
 // whose clock is ahead.
 func TestReplayContainsEventsOfAClockAhead(t *testing.T) {

@@ -166,10 +166,13 @@ func (db WebhookReader) Replays(ctx context.Context, endpoint string, limit int)
 	return list, nil
 }
 
-// RunningReplays lists running replays, the oldest first.
+// RunningReplays lists running replays: the oldest of each account, then the second of each, so that an account with
+// many long ones does not keep those of others from running.
 func (db WebhookReader) RunningReplays(ctx context.Context, limit int) ([]Replay, error) {
-	rows, err := db.query(ctx, `SELECT `+replayColumns+` FROM replay WHERE state = 'running' ORDER BY id LIMIT $1`,
-		limit)
+	rows, err := db.query(ctx, `SELECT `+replayColumns+` FROM (SELECT r.*,
+			ROW_NUMBER() OVER (PARTITION BY e.account ORDER BY r.id) AS turn
+			FROM replay r JOIN endpoint e ON e.id = r.endpoint WHERE r.state = 'running') AS running
+		ORDER BY turn, id LIMIT $1`, limit)
 	list, err := collect(rows, err, scanReplay)
 	if err != nil {
 		return nil, fmt.Errorf("list running replays: %w", err)
