@@ -286,6 +286,13 @@ func TestRejectedForms(t *testing.T) {
 			t.Errorf("GET %s: %d %s, want 303 to %s", from, rec.Code, rec.Header().Get("Location"), to)
 		}
 	}
+	// Errors name inputs and never members of the API.
+	hook := b.do("/admin/webhooks", url.Values{"account": {"default"}, "url": {"https://192.0.2.1/"},
+		"events": {"nonsense mission.*"}})
+	if text := hook.Body.String(); hook.Code != 422 || strings.Contains(text, "events/0") ||
+		!strings.Contains(text, `id="events-fault">Events, entry 1: `) {
+		t.Errorf("an endpoint with an unknown event type: %d: %s", hook.Code, text)
+	}
 	if rec := b.do("/admin/nope", nil); rec.Code != 404 || !strings.Contains(rec.Body.String(),
 		`<nav aria-label="Main">`) {
 		t.Errorf("an unknown page: %d, want 404 with the navigation", rec.Code)
