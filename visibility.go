@@ -209,13 +209,14 @@ type Agreement struct {
 // MinKappa is the agreement below which grades are not counted: they say more about the graders.
 const MinKappa = 600
 
-// CountedEngines returns the indexes of the engines of a study whose mean is its result: those that can be ranked, or
-// all if none can. Answers without a search show how well known a brand is, so they count only if none searches.
+// CountedEngines returns the indexes of the engines of a study whose mean is its result: of those that search the ones
+// that can be ranked, or all of them if none can. Answers without a search show how well known a brand is, so they
+// count only if no engine searches.
 func CountedEngines(engines []StudyEngine) (counted []int) {
 	for _, want := range []func(*StudyEngine) bool{
 		func(e *StudyEngine) bool { return e.Reason == "" && e.Search != SearchOff },
-		func(e *StudyEngine) bool { return e.Reason == "" },
 		func(e *StudyEngine) bool { return e.Search != SearchOff },
+		func(e *StudyEngine) bool { return e.Reason == "" },
 		func(*StudyEngine) bool { return true },
 	} {
 		for i := range engines {

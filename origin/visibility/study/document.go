@@ -166,7 +166,7 @@ func (r *Review) Precision() *fieldmark.Rate { return shareOfMarks(r.Right, r.Hi
 // Missed is described at Precision.
 func (r *Review) Missed() *fieldmark.Rate { return shareOfMarks(r.Wrong, r.Misses) }
 
-// shareOfMarks estimates a share of places that were drawn at random, so each is a unit of its own.
+// shareOfMarks estimates a share of places. They were drawn at random, so each is one unit.
 func shareOfMarks(k, n int) *fieldmark.Rate {
 	if n == 0 {
 		return nil

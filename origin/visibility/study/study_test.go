@@ -73,6 +73,28 @@ func TestResult(t *testing.T) {
 	}
 }
 
+// TestMemoryRate: answers without a search are the memory rate of the same model, and no part of the mean.
+func TestMemoryRate(t *testing.T) {
+	one, memory, other := newDocument("one", 6), newDocument("memory", 6), newDocument("other", 6)
+	memory.Search, other.Model = fieldmark.SearchOff, "m-2"
+	r := study.Result([]*study.Document{parsed(t, one), parsed(t, memory), parsed(t, other)})
+	rate := r.Engines[0].Brands[0].MentionRate // engines are sorted
+	if r.Engines[0].Engine != "memory" || r.All.Answers != 560 || rate == nil ||
+		*r.All.Brands[0].MemoryRate != *rate || *r.Engines[1].Brands[0].MemoryRate != *rate ||
+		r.Engines[0].Brands[0].MemoryRate != nil || r.Engines[2].Brands[0].MemoryRate != nil {
+		t.Errorf("memory %+v, all %+v, engines %+v", rate, r.All.Brands[0], r.Engines)
+	}
+	one.Planned, other.Planned = 320, 320 // fewer than 90 % are answered
+	r = study.Result([]*study.Document{parsed(t, one), parsed(t, memory), parsed(t, other)})
+	if r.All.Answers != 560 || r.All.Reason == "" || r.All.RankedBrands() > 0 {
+		t.Errorf("engines that search cannot be ranked: %d answers, %q", r.All.Answers, r.All.Reason)
+	}
+	r = study.Result([]*study.Document{parsed(t, memory)})
+	if r.All.Answers != 280 || r.All.Reason != "" || r.All.Brands[0].MemoryRate != nil {
+		t.Errorf("no engine searches: %+v", r.All)
+	}
+}
+
 // TestResultIsOne changes what must not matter: order of rows and names of prompts.
 func TestResultIsOne(t *testing.T) {
 	a, b := newDocument("one", 5), newDocument("longer", 5)
