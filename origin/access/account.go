@@ -37,7 +37,7 @@ func AccountVersion(a *fieldmark.Account) string { return validation.VersionOf(a
 
 // PutAfter is Put for an HTML form, which has every value: seen is the version of the account when the form was opened,
 // "" if it is the form for a new one, and nil is no condition. An account that was changed or created since is
-// CodeVersionMismatch, so that a form does not take back what another one changed. The same new account again is not.
+// CodeVersionMismatch, so that a form does not undo the change of another one. The same new account again is not.
 func (s *Accounts) PutAfter(ctx context.Context, seen *string, id string, r fieldmark.AccountRequest) (
 	a fieldmark.Account, made bool, err error) {
 	bad := ValidateAccount(&r)

@@ -78,7 +78,7 @@ func IsNewest(ctx context.Context, seen *string, newest func(context.Context) (s
 	return err
 }
 
-// VersionOf identifies what a form shows of a row that has no version of its own.
+// VersionOf identifies what a form shows of a row that stores no version.
 func VersionOf(shown any) string {
 	text, err := json.Marshal(shown)
 	if err != nil {
@@ -89,7 +89,7 @@ func VersionOf(shown any) string {
 }
 
 // IsCurrent returns CodeVersionMismatch if a row no longer has the version that the sender of a form has seen: a form
-// has every value, so it would take back what was changed since. A nil seen is no condition.
+// has every value, so it would undo what was changed since. A nil seen is no condition.
 func IsCurrent(seen *string, version string) error {
 	if seen == nil || *seen == version {
 		return nil
