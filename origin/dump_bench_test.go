@@ -26,7 +26,7 @@ func BenchmarkDump(b *testing.B) {
 		`INSERT INTO brand (slug, name, url, niche, language, description, public, created_at, updated_at) `+numbers+
 			`SELECT 'brand-' || i, 'Brand number ' || i, 'https://b.example/', 'niche-' || (i % 50), 'en', '',
 				1, 1, 1 FROM n`,
-		`INSERT INTO score_change (slug, event) `+numbers+`SELECT 'brand-' || i, i * 7 FROM n`,
+		`INSERT INTO score_change (slug, event) `+numbers+`SELECT 'brand-' || i, 1 FROM n`,
 		`DELETE FROM standing`,
 		`INSERT INTO standing (brand, module, facts, body) `+numbers+`SELECT 'brand-' || i, '`+string(moduleRef.Digest)+
 			`', '', '{"status":"scored","score":' || (i * 31 % 100) || '.' || (i % 7) || ',"grade":"B","geoReady":true,'
