@@ -31,7 +31,7 @@ type slot struct {
 // one shard and the list of shards.
 const shardSize = 1024
 
-// slugSeed is random, so that nobody can choose slugs that share a place.
+// slugSeed is random, so that slugs that share a place cannot be chosen.
 var slugSeed = maphash.MakeSeed()
 
 // newSlugTable returns a table of n rows.
