@@ -61,7 +61,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// demoStudy checks that the invented study of the demo is ranked, and labelled as invented.
+// demoStudy checks that the invented study of the demo is ranked, plotted on the pages of its brands and of its niche,
+// and labelled as invented.
 func demoStudy(t *testing.T, facts demo.Access) {
 	t.Helper()
 	var board fieldmark.VisibilityBoard
@@ -86,6 +87,14 @@ func demoStudy(t *testing.T, facts demo.Access) {
 			status, _, body := ask(t, "GET", facts.BaseURL+path, "")
 			return status == 200 && strings.Contains(body, string(board.Study.Digest)) &&
 				strings.Contains(body, `"memoryRate":{`)
+		})
+	}
+	first := string(board.Items[0].Slug)
+	for _, path := range []string{"/niches/independent-shops", "/brands/" + first,
+		"/?basis=visibility&niche=independent-shops"} {
+		eventually(t, path+" plots the study", func() bool {
+			status, _, page := ask(t, "GET", facts.BaseURL+path, "")
+			return status == 200 && strings.Contains(page, first) && strings.Contains(page, `<svg class="whisker`)
 		})
 	}
 }

@@ -25,16 +25,16 @@ type Site struct {
 // sites are all websites. The files of a site are in the folder sites/SLUG; a site without
 // a folder cannot be reached.
 var sites = []Site{
-	{"alpenglow", "Alpenglow Gear", "outdoor", "en",
+	{"alpenglow", "Alpenglow Gear", "independent-shops", "en",
 		"A workshop in Chur that repairs, rents and resells mountain equipment, so that good gear stays on the " +
 			"mountain.", "alpenglow.localhost"},
-	{"brotwerk", "Brotwerk Lindenau", "food", "de",
+	{"brotwerk", "Brotwerk Lindenau", "independent-shops", "de",
 		"Eine Leipziger Sauerteigbäckerei mit eigener Steinmühle und Getreide von elf Höfen der Umgebung.",
 		"brotwerk.localhost"},
 	{"atelier-mistral", "Atelier Mistral", "cycling", "fr",
 		"Un atelier nantais qui construit et répare des vélos-cargos pour les familles et les artisans.",
 		"atelier-mistral.localhost"},
-	{"yamanoto", "山の音", "crafts", "ja", "信楽の窯元から直接届ける、日々の食卓のための器の店。", "yamanoto.localhost"},
+	{"yamanoto", "山の音", "independent-shops", "ja", "信楽の窯元から直接届ける、日々の食卓のための器の店。", "yamanoto.localhost"},
 	{"wahat-alnakheel", "واحة النخيل", "food", "ar",
 		"مزرعة عائلية في الأحساء تزرع التمور وتشحنها مباشرة من النخلة إلى البيت.", "wahat-alnakheel.localhost"},
 	{"casa-lumbre", "Casa Lumbre", "hospitality", "es",
