@@ -99,7 +99,10 @@ func (t *slugTable) apply(out, in []*Row) slugTable {
 	gone, changed := map[*Row]bool{}, map[int][]slot{}
 	for _, r := range out {
 		i, _ := t.place(r.slug)
-		gone[r], changed[i] = true, changed[i]
+		gone[r] = true
+		if changed[i] == nil {
+			changed[i] = []slot{} // the shard only loses rows
+		}
 	}
 	for _, r := range in {
 		i, tag := t.place(r.slug)
