@@ -103,7 +103,8 @@ func (s *Store) ExplainWorlds(ctx context.Context, world string, now int64) (map
 }
 
 // FillSLA adds timers to the missions of Fill. Every tenth timer runs; the first due of
-// them are due at now, the others much later. It bypasses the rules of the store.
+// them are due at now, the others much later. It bypasses the rules of the store. All tables are analyzed, empty
+// ones too: else a plan depends on whether the server has analyzed them by itself.
 func (s *Store) FillSLA(ctx context.Context, now int64, due int) error {
 	fill := `INSERT INTO sla (mission, policy, timers, revision, rules, due_at)
 		SELECT m.id, 'MEDIUM', '[]', 0, CASE WHEN m.created_at % 10 = 0 THEN 0 END,
@@ -111,7 +112,7 @@ func (s *Store) FillSLA(ctx context.Context, now int64, due int) error {
 			WHEN m.created_at % 10 = 0 THEN ` + fmt.Sprint(now) + ` + 1000000 * (1 + m.created_at) END FROM mission m`
 	if s.dialect.shared {
 		_, err := s.readers.ExecContext(ctx, `BEGIN READ WRITE; SET LOCAL statement_timeout = 0; `+fill+
-			`; ANALYZE sla; COMMIT`)
+			`; ANALYZE; COMMIT`)
 		return err
 	}
 	return s.Write(ctx, func(ctx context.Context, t *Tx) error {

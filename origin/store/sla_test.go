@@ -41,7 +41,7 @@ func TestSweepPlans(t *testing.T) {
 		}
 	}
 	if read > due {
-		t.Errorf("%d rows are read for %d that are due", read, due)
+		t.Errorf("%d rows are read for %d that are due:\n%s", read, due, slices.Concat(plans...))
 	}
 	claimed := claimClocks(t, s, "one", now, 256)
 	again := claimClocks(t, s, "two", now, 256)
