@@ -559,7 +559,7 @@ func (e *scoreEndpoints) serveDigest(ctx *fasthttp.RequestCtx, digest fieldmark.
 		}
 		// The origin answered with something else, which counts as a failure of the origin.
 		if got := fieldmark.DigestOf(sha256.Sum256(body)); got != digest {
-			return nil, asUnavailable(fmt.Errorf("asked for %s and got %s", digest, got))
+			return nil, asUnavailable(fmt.Errorf("requested %s, received %s", digest, got))
 		}
 		entry := newEntry(body, `"`+string(digest)+`"`,
 			"Content-Type", kind,

@@ -185,7 +185,7 @@ func (e *llmsEndpoints) fetch(ctx context.Context, q llmsRequest, known, request
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.originURL.JoinPath(q.path).String(),
 		bytes.NewReader(q.body))
 	if err != nil {
-		return nil, fmt.Errorf("ask the origin: %w", err)
+		return nil, fmt.Errorf("request to the origin: %w", err)
 	}
 	for name, value := range map[string]string{
 		"Accept": q.accept, "Content-Type": q.contentType, "User-Agent": "", // keeps net/http from inventing one

@@ -262,7 +262,7 @@ func (r *ranker) loadModules(ctx context.Context) error {
 	e := r.edge
 	plan, err := e.cfg.Origin.ModulePlan(ctx)
 	if err != nil {
-		return fmt.Errorf("ask for the active module: %w", err)
+		return fmt.Errorf("read the active module: %w", err)
 	}
 	r.loadedAt = time.Now()
 	_, none := e.modules.active.Ref()
@@ -307,7 +307,7 @@ func (r *ranker) activate(ctx context.Context, into *wasm.Registry, m fieldmark.
 		return fmt.Errorf("fetch module %s: %w", m.Digest, err)
 	}
 	if got := fieldmark.DigestOf(sha256.Sum256(code)); got != m.Digest {
-		return fmt.Errorf("asked for module %s and got %s", m.Digest, got)
+		return fmt.Errorf("requested module %s, received %s", m.Digest, got)
 	}
 	ref, err := into.Activate(ctx, code)
 	if err != nil {

@@ -102,7 +102,7 @@ func redisIssues(live []fieldmark.NodeReport) []fieldmark.Issue {
 	}
 	i := issue(fieldmark.IssueRedisUnavailable, fieldmark.SeverityWarning, since,
 		fmt.Sprintf("Redis does not answer %d of %s", away, ui.Count(len(live), "edge", "edges")))
-	i.Effect = "Edges use their own memory and ask the origin more often. Shared rate limits count per edge."
+	i.Effect = "Edges use their own memory and send more requests to the origin. Shared rate limits count per edge."
 	i.Action, i.Link = "Start Redis, or correct FIELDMARK_REDIS_URL of the edges", nodesPage
 	return []fieldmark.Issue{i}
 }

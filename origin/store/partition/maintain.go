@@ -88,7 +88,7 @@ func (d Database) dropOld(ctx context.Context, all []Range, newest int64, keep K
 			tail = false
 		}
 		if err != nil {
-			return fmt.Errorf("forget events from %d: %w", r.From, err)
+			return fmt.Errorf("drop events from %d: %w", r.From, err)
 		}
 	}
 	return nil

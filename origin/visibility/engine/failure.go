@@ -89,7 +89,7 @@ func reasonOf(status int) string {
 	case status == 401 || status == 403:
 		return "the engine refuses the key"
 	case status == 402:
-		return "the engine wants money"
+		return "the engine requires a payment"
 	case status == 429:
 		return "too many requests"
 	case status >= 500:
