@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"edge/conn/certs":   {},
 	"edge/conn/framing": {},
 
-	"cache":         {"internal/timeout"},
+	"cache":         {"internal/gcra", "internal/timeout"},
 	"cache/rfc9111": {},
 	"cache/stream":  {"cache", "internal/timeout"},
 
@@ -180,7 +180,7 @@ var mayImport = map[string][]string{
 		"origin/visibility", "origin/visibility/study"},
 	"origin/client": {"", "client", "origin/keyring"},
 	"origin/store": {"", "origin/sla", "origin/store/check", "origin/store/commit", "origin/store/partition",
-		"origin/store/pooler", "origin/store/replica", "internal/timeout", "internal/trace"},
+		"origin/store/pooler", "origin/store/replica", "internal/gcra", "internal/timeout", "internal/trace"},
 	"origin/store/check":     {"", "internal/translog"},
 	"origin/store/commit":    {"internal/timeout"},
 	"origin/store/partition": {},
@@ -201,7 +201,7 @@ var mayImport = map[string][]string{
 	"origin/audit": {"", "origin/audit/observe", "origin/audit/prose", "origin/audit/robots", "origin/audit/schema",
 		"origin/audit/style",
 		"origin/injection", "origin/safehttp", "origin/llms"},
-	"origin/webhook": {"", "cache/rfc9111", "origin/access", "origin/auditlog", "origin/event", "origin/job",
+	"origin/webhook": {"", "internal/gcra", "cache/rfc9111", "origin/access", "origin/auditlog", "origin/event", "origin/job",
 		"origin/keyring", "origin/safehttp", "origin/store", "origin/validation", "internal/trace"},
 	"origin/safehttp":  {""},
 	"origin/llms":      {"", "origin/injection"},
@@ -213,6 +213,7 @@ var mayImport = map[string][]string{
 
 	"internal/rankingfile": {"", "wasm/scoring"},
 
+	"internal/gcra":       {},
 	"internal/timeout":    {},
 	"internal/atomicfile": {},
 	"internal/translog":   {""},

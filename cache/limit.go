@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/gcra"
 )
 
 // limiterKeys limits how many keys a Limiter keeps, each about 100 bytes. A key
@@ -113,7 +115,7 @@ func (r Rate) gcra(tat, now time.Duration, n int) (time.Duration, RateResult) {
 	step := r.interval()
 	burst := step * time.Duration(r.Burst)
 	tat = max(tat, now)
-	if wait := tat + step - now - burst; wait > 0 {
+	if wait := gcra.Wait(tat-now, step, r.Burst); wait > 0 {
 		return tat, RateResult{ResetAfter: tat - now, RetryAfter: wait}
 	}
 	tat += step * time.Duration(n)

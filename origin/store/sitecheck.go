@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/gcra"
 )
 
 // SiteCheckReader reads checks of sites. They are audits that need no key; checks of
@@ -236,7 +237,7 @@ func (b Budget) interval() time.Duration {
 // wait returns how long until a use is allowed, 0 if it is now. fullAt is the time at which
 // nothing of the budget is used.
 func (b Budget) wait(fullAt, now time.Time) time.Duration {
-	return max(fullAt.Add(-time.Duration(b.Burst-1)*b.interval()).Sub(now), 0)
+	return gcra.Wait(fullAt.Sub(now), b.interval(), b.Burst)
 }
 
 // BudgetError is the error of a use that a budget does not allow.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/gcra"
 	"github.com/fieldmark/fieldmark/internal/trace"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -518,6 +519,7 @@ func (s *dispatcher) dueDeliveries(ctx context.Context, tx *store.Tx, endpoint s
 // cell rate algorithm). Its only state is one time, which is stored with the endpoint.
 type rateGate struct {
 	every time.Duration // zero: no limit
+	burst int           // messages of one second
 	now   time.Time
 	used  time.Time // up to when the rate is used
 	at    time.Time // when the next may pass, after one was refused
@@ -526,7 +528,7 @@ type rateGate struct {
 func newRateGate(s *fieldmark.EndpointSettings, used, now time.Time) rateGate {
 	p := rateGate{now: now, used: used}
 	if s.RateLimit > 0 {
-		p.every = time.Second / time.Duration(s.RateLimit)
+		p.every, p.burst = time.Second/time.Duration(s.RateLimit), s.RateLimit
 	}
 	return p
 }
@@ -537,15 +539,14 @@ func (p *rateGate) allow() bool {
 	if p.every == 0 {
 		return true
 	}
-	from := p.used
-	if from.Before(p.now) {
-		from = p.now
-	}
-	if ahead := from.Sub(p.now); ahead > time.Second-p.every {
-		p.at = p.now.Add(ahead - (time.Second - p.every))
+	if wait := gcra.Wait(p.used.Sub(p.now), p.every, p.burst); wait > 0 {
+		p.at = p.now.Add(wait)
 		return false
 	}
-	p.used = from.Add(p.every)
+	if p.used.Before(p.now) {
+		p.used = p.now
+	}
+	p.used = p.used.Add(p.every)
 	return true
 }
 
