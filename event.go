@@ -52,7 +52,7 @@ const (
 	EventScoresChanged   EventType = "scores.changed"   // standings were computed; numbers their changes
 	EventBrandSampled    EventType = "brand.sampled"    // new visibility samples
 	EventVisibilityStudy EventType = "visibility.study" // a study was imported; data is StudyNotice
-	// EventValidityPublished: how scores relate to measured answers was computed again.
+	// EventValidityPublished: how scores relate to measured answers was computed again; data is ValidityNotice.
 	EventValidityPublished EventType = "validity.published"
 	EventModuleActivated   EventType = "module.activated"   // every score may change
 	EventModuleRolledBack  EventType = "module.rolled_back" // data is ModuleRollback
@@ -96,10 +96,10 @@ const (
 func (t EventType) AboutBrand() bool {
 	subject, _, _ := strings.Cut(string(t), ".")
 	switch subject {
-	case "brand", "claim", "dispute", "rank", "score", "visibility":
+	case "brand", "claim", "dispute", "rank", "score":
 		return true
 	}
-	return false
+	return t == EventVisibilityChanged // visibility.study is about a niche
 }
 
 // AboutMission reports whether events of the type are about a mission. An endpoint with a filter

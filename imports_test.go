@@ -160,7 +160,7 @@ var mayImport = map[string][]string{
 	"origin/web":                 {"", "cache/rfc9111", "internal/ui", "origin/access"},
 	"origin/chart":               {""},
 	"origin/visibility/estimate": {""},
-	"origin/visibility": {"", "origin/event", "origin/job", "origin/store", "origin/validation",
+	"origin/visibility": {"", "origin/access", "origin/event", "origin/job", "origin/store", "origin/validation",
 		"origin/visibility/study", "origin/visibility/validity"},
 	"origin/visibility/validity":    {""},
 	"origin/visibility/study":       {"", "origin/validation", "origin/visibility/estimate"},

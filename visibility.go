@@ -250,6 +250,17 @@ type StudyNotice struct {
 	Reason string `json:"reason,omitempty"` // why it cannot be ranked
 }
 
+// ValidityNotice is the data of validity.published. The document is at GET /api/v1/validity.
+type ValidityNotice struct {
+	Digest  Digest    `json:"digest"` // of the input: studies, module and facts
+	AsOf    Time      `json:"asOf"`
+	Module  ModuleRef `json:"module"`
+	Studies int       `json:"studies"`
+	Brands  int       `json:"brands"` // of all studies; a brand of two studies counts twice
+	// MinBrands is how many brands the document wants: with fewer it has no lines.
+	MinBrands int `json:"minBrands"`
+}
+
 // StudyDocuments are the rows of a study: GET /api/v1/visibility/studies/{digest}. Each document
 // has the counts of one engine in the form of an import.
 type StudyDocuments struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -148,10 +149,21 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// TestValidity: the document is computed after an import, from facts before the study, and is stored once.
+// TestValidity: the document is computed after an import, from facts before the study, and is stored once. The
+// operator's endpoint receives both events.
 func TestValidity(t *testing.T) {
+	var received sync.Map // by type of event
+	r := receive(t, func(rw http.ResponseWriter, r *http.Request) {
+		var e fieldmark.Envelope
+		if err := json.NewDecoder(r.Body).Decode(&e); err != nil {
+			t.Error(err)
+		}
+		received.Store(e.Type, e.Data)
+		rw.WriteHeader(http.StatusNoContent)
+	})
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t)
+		createEndpoint(t, w, r.URL, string(fieldmark.EventVisibilityStudy), "validity.*")
 		if v, err := w.Visibility.Validity(t.Context()); err != nil || v.AsOf != nil || v.MinBrands != 30 {
 			t.Fatalf("without studies: %+v, %v", v, err)
 		}
@@ -223,6 +235,22 @@ func TestValidity(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
+		stop := w.run(t)
+		eventually(t, "both events are delivered", allDone(w, t))
+		stop()
+		if n := r.got.Load(); n != 2 {
+			t.Fatalf("%d messages, want 2", n)
+		}
+		var notice fieldmark.StudyNotice
+		if data, _ := received.Load(fieldmark.EventVisibilityStudy); json.Unmarshal(data.(json.RawMessage), &notice) !=
+			nil || notice.Study != "november" || notice.Brands != 32 || notice.Reason != "" {
+			t.Errorf("of the study: %s", data)
+		}
+		var published fieldmark.ValidityNotice
+		if data, _ := received.Load(fieldmark.EventValidityPublished); json.Unmarshal(data.(json.RawMessage),
+			&published) != nil || published.Digest != v.Digest || published.Brands != 31 || published.Studies != 1 {
+			t.Errorf("of the validity: %s", data)
+		}
 		if r, err := w.Visibility.Newest(t.Context(), "ropes", ""); err != nil || r.ID != "november" {
 			t.Errorf("the newest study: %s, %v", r.ID, err)
 		}

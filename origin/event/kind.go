@@ -23,7 +23,7 @@ type Kind struct {
 // documentation. A new event type is a row in one of the functions below.
 func Kinds() []Kind {
 	return slices.Concat(missionKinds(), attachmentKinds(), slaKinds(), paymentKinds(), brandKinds(), claimKinds(),
-		disputeKinds(), serviceKinds())
+		disputeKinds(), studyKinds(), serviceKinds())
 }
 
 // missionKinds are the events of missions. Their data are the whole mission.
@@ -206,6 +206,22 @@ func disputeKinds() []Kind {
 			"A dispute was rejected; answer has the reason."),
 		dispute(fieldmark.EventDisputeWithdrawn, fieldmark.DisputeWithdrawn, "",
 			"The owner of a brand withdrew a dispute."),
+	}
+}
+
+// studyKinds are the events of studies of answers, which the operator's endpoints receive.
+func studyKinds() []Kind {
+	study := fieldmark.StudyNotice{Study: "ropes-2026-11", Niche: "ropes", Brands: 12,
+		Digest: fieldmark.DigestOf(sha256.Sum256([]byte("study")))}
+	validity := fieldmark.ValidityNotice{Digest: fieldmark.DigestOf(sha256.Sum256([]byte("validity"))),
+		AsOf: exampleTime, Module: fieldmark.ModuleRef{Name: "geo-readiness", Version: "2.0.0",
+			Digest: fieldmark.DigestOf(sha256.Sum256([]byte("module")))},
+		Studies: 3, Brands: 64, MinBrands: fieldmark.MinValidityBrands}
+	return []Kind{
+		{fieldmark.EventVisibilityStudy, "A study of answers was imported or corrected; reason says why it cannot be " +
+			"ranked.", study.Study, study},
+		{fieldmark.EventValidityPublished, "How scores are associated with measured answers was computed from other " +
+			"studies or scores.", string(validity.Digest), validity},
 	}
 }
 

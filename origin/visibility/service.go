@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -377,11 +378,12 @@ func publish(ctx context.Context, tx *store.Tx, r *fieldmark.StudyResult, body [
 			return err
 		}
 	}
-	// One event for the niche: its page lists all brands of the study.
+	// One event for the niche: its page lists all brands of the study. Studies are the operator's, whose endpoints
+	// are those of the default account.
 	e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventVisibilityStudy,
 		Tags: []fieldmark.Tag{fieldmark.TagStudy(r.Niche)}}, Subject: r.ID}
-	_, err := event.Emit(ctx, tx, "", e, fieldmark.StudyNotice{Study: r.ID, Digest: r.Digest, Niche: r.Niche,
-		Brands: len(slugs), Reason: r.All.Reason})
+	_, err := event.Emit(ctx, tx, access.DefaultAccount, e, fieldmark.StudyNotice{Study: r.ID, Digest: r.Digest,
+		Niche: r.Niche, Brands: len(slugs), Reason: r.All.Reason})
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/visibility/validity"
@@ -78,8 +79,10 @@ func (s *Service) publishValidity(ctx context.Context) error {
 		if err := tx.PutValidity(ctx, &v); err != nil {
 			return err
 		}
-		_, err := event.Emit(ctx, tx, "", store.Event{Event: fieldmark.Event{Type: fieldmark.EventValidityPublished,
-			Tags: []fieldmark.Tag{fieldmark.TagValidity}}, Subject: string(v.Digest)}, nil)
+		_, err := event.Emit(ctx, tx, access.DefaultAccount, store.Event{Event: fieldmark.Event{
+			Type: fieldmark.EventValidityPublished, Tags: []fieldmark.Tag{fieldmark.TagValidity}},
+			Subject: string(v.Digest)}, fieldmark.ValidityNotice{Digest: v.Digest, AsOf: *v.AsOf, Module: v.Module,
+			Studies: len(v.Studies), Brands: v.Brands, MinBrands: v.MinBrands})
 		return err
 	})
 }
