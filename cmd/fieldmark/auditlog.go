@@ -19,7 +19,7 @@ type auditLogCmd struct {
 
 type auditLogVerifyCmd struct {
 	dataSettings `embed:""`
-	Kept         string `placeholder:"NUMBER:SUM" help:"Output of an earlier call, to detect a cut end of the log."`
+	Kept         string `placeholder:"NUMBER:SUM" help:"Output of an earlier call, to detect removal from the end."`
 }
 
 // Run verifies the chain of checksums.

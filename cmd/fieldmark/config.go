@@ -57,7 +57,7 @@ func (t *tokenSettings) requireToken() (string, error) {
 
 // databaseSettings name the database of an origin.
 type databaseSettings struct {
-	Data            string `env:"FIELDMARK_DATA" type:"path" default:"./var" help:"Folder of database and secrets."`
+	Data            string `env:"FIELDMARK_DATA" type:"path" default:"./var" help:"Folder for SQLite and secrets."`
 	DatabaseURL     string `env:"FIELDMARK_DATABASE_URL" placeholder:"URL" help:"PostgreSQL database, shared by any number of origins: postgres://USER:PASSWORD@HOST:PORT/NAME; SQLite in the data folder if unset."`
 	DatabaseURLFile string `env:"FIELDMARK_DATABASE_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the database URL."`
 }

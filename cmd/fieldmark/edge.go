@@ -35,7 +35,7 @@ type edgeSettings struct {
 	RedisFile   string `name:"redis-url-file" env:"FIELDMARK_REDIS_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the Redis URL, which may contain a password."`
 	logSettings `embed:""`
 	Profile     string   `name:"cache-profile" env:"FIELDMARK_CACHE_PROFILE" enum:"strict,rfc" default:"strict" help:"How the reverse proxy caches: strict for production, rfc for everything that RFC 9111 allows."`
-	PassBytes   int64    `env:"FIELDMARK_PASS_BYTES" default:"268435456" help:"Bytes of the reverse proxy's cache."`
+	PassBytes   int64    `env:"FIELDMARK_PASS_BYTES" default:"268435456" help:"Memory for proxied answers, in bytes."`
 	PassFields  []string `env:"FIELDMARK_PASS_FIELDS" placeholder:"NAME" help:"Additional request fields that are sent to the origin for cacheable requests; each value is cached separately."`
 	passSetting `embed:""`
 	PassBody    int64 `env:"FIELDMARK_PASS_BODY" default:"1073741824" help:"Maximum size of a request body to a site, in bytes; 0 means no limit. Bodies are streamed and not held in memory."`

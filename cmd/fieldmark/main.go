@@ -57,7 +57,7 @@ type commands struct {
 
 	Offer    operate.OfferCmd   `cmd:"" group:"access" help:"Manage offers, the named sets of limits of accounts."`
 	Account  operate.AccountCmd `cmd:"" group:"access" help:"Manage accounts, which own keys, missions and endpoints."`
-	AuditLog auditLogCmd        `cmd:"" group:"access" name:"audit-log" help:"Show and verify the audit log."`
+	AuditLog auditLogCmd        `cmd:"" group:"access" name:"audit-log" help:"Show and verify the log of what administrators did."`
 	Purge    operate.PurgeCmd   `cmd:"" group:"brands" help:"Purge edge caches."`
 	CDN      operate.CDNCmd     `cmd:"" name:"cdn" group:"run" help:"Manage the purges of CDNs in front of the edges."`
 	Admin    adminCmd           `cmd:"" group:"access" help:"Create administrators."`

@@ -76,14 +76,14 @@ type originSettings struct {
 // auditSettings are how an origin audits brands.
 type auditSettings struct {
 	AuditEvery     time.Duration `env:"FIELDMARK_AUDIT_EVERY" default:"168h" help:"Interval of scheduled audits of a brand, plus or minus a tenth; 0: only on request, and once a day after an audit suspects text written to steer models."`
-	AuditDelay     time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between requests to one host."`
+	AuditDelay     time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between an audit's requests."`
 	RequestSigning string        `env:"FIELDMARK_REQUEST_SIGNING" default:"dictionary" enum:"dictionary,string,off" help:"Form of the signatures of the auditor's requests (Web Bot Auth): dictionary as the draft demands, string for verifiers that know only its older form, off. Signing needs an https URL in --base-url."`
 	AuditRequests  int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"56" help:"Maximum number of requests of one audit, redirects included; nine more ask for documents for agents."`
 }
 
 // monitorSettings are those of the list of issues.
 type monitorSettings struct {
-	BackupMaxAge time.Duration `env:"FIELDMARK_BACKUP_MAX_AGE" default:"192h" help:"Age of an old backup; 0: none."`
+	BackupMaxAge time.Duration `env:"FIELDMARK_BACKUP_MAX_AGE" default:"192h" help:"Age of an outdated backup; 0: off."`
 }
 
 // cdnSettings are those of the CDNs that are purged.
@@ -168,7 +168,7 @@ func (a *auditSettings) every() time.Duration {
 
 // checkSettings are those of checks of sites, which anyone may request.
 type checkSettings struct {
-	Checks         string   `env:"FIELDMARK_CHECKS" default:"on" enum:"on,off" help:"Public site checks: on or off."`
+	Checks         string   `env:"FIELDMARK_CHECKS" default:"on" enum:"on,off" help:"Anyone may check any public site."`
 	CheckDeny      []string `env:"FIELDMARK_CHECK_DENY" placeholder:"DOMAIN" help:"Domains (and below) not checked."`
 	CheckConnectTo []string `env:"FIELDMARK_CHECK_CONNECT_TO" placeholder:"HOST:PORT:HOST:PORT" help:"Connect to the second address for checks of the first, as in curl. Only sites that are named here are checked on private addresses; --allow-networks does not apply."`
 }

@@ -29,7 +29,7 @@ type serveCmd struct {
 	originSettings `embed:""`
 	tokenSettings  `embed:""`
 	traceSettings  `embed:""`
-	OriginListen   string `env:"FIELDMARK_ORIGIN_LISTEN" default:"127.0.0.1:8081" help:"Listen address for edges."`
+	OriginListen   string `env:"FIELDMARK_ORIGIN_LISTEN" default:"127.0.0.1:8081" help:"Address for other edges."`
 	DebugListen    string `env:"FIELDMARK_DEBUG_LISTEN" default:"127.0.0.1:8090" help:"Private address to listen on for /livez, /readyz, /metrics and /debug/pprof."`
 	Demo           bool   `help:"Serve demo websites on loopback, audit them, and create an administrator and keys."`
 	DemoListen     string `env:"FIELDMARK_DEMO_LISTEN" default:"127.0.0.1:8088" help:"Listen address of demo websites."`

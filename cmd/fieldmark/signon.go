@@ -21,7 +21,7 @@ type signOnSettings struct {
 	OIDCViewers    []string       `name:"oidc-viewers" env:"FIELDMARK_OIDC_VIEWERS" placeholder:"VALUE" help:"Values of the claim that give the role viewer."`
 	OIDCName       string         `name:"oidc-name" env:"FIELDMARK_OIDC_NAME" placeholder:"NAME" help:"Name of the provider on the sign-in button; the issuer's host if unset."`
 	OIDCNetworks   []netip.Prefix `name:"oidc-networks" env:"FIELDMARK_OIDC_NETWORKS" placeholder:"CIDR" help:"Private networks that the provider may be in; none by default."`
-	OIDCOnly       bool           `name:"oidc-only" env:"FIELDMARK_OIDC_ONLY" help:"Disable passwords at /admin."`
+	OIDCOnly       bool           `name:"oidc-only" env:"FIELDMARK_OIDC_ONLY" help:"No password sign-in at /admin."`
 }
 
 // provider returns the provider, or nil if no issuer is set. It connects to nothing.

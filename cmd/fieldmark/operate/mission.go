@@ -16,7 +16,7 @@ import (
 
 // MissionCmd manages missions.
 type MissionCmd struct {
-	Create   missionCreateCmd   `cmd:"" help:"Create a mission, or return that with the same source and external id."`
+	Create   missionCreateCmd   `cmd:"" help:"Create a mission, or return the one of the same source and external id."`
 	Show     missionShowCmd     `cmd:"" help:"Print a mission."`
 	List     missionListCmd     `cmd:"" help:"List missions, newest first or by time of change."`
 	Edit     missionEditCmd     `cmd:"" help:"Change a mission with a JSON merge patch."`

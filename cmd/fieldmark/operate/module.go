@@ -25,7 +25,7 @@ type ModuleCommands struct {
 	List     moduleListCmd     `cmd:"" help:"List uploaded and built-in modules." group:"operators"`
 	Show     moduleShowCmd     `cmd:"" help:"Print an uploaded module and its check report as JSON." group:"operators"`
 	Preview  modulePreviewCmd  `cmd:"" help:"Score every brand with a module; show the differences." group:"operators"`
-	Activate moduleActivateCmd `cmd:"" help:"Activate a module for all brands, or as a canary." group:"operators"`
+	Activate moduleActivateCmd `cmd:"" help:"Activate a module for all brands, or some as a canary." group:"operators"`
 	Rollback moduleRollbackCmd `cmd:"" help:"End a canary, or activate the previous module again." group:"operators"`
 	Status   moduleStatusCmd   `cmd:"" help:"Show the active module and the state of each edge." group:"operators"`
 }

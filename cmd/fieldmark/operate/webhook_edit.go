@@ -107,7 +107,7 @@ type webhookCreateCmd struct {
 	adminFlags       `embed:""`
 	endpointSettings `embed:""`
 	Address          string   `arg:"" help:"URL of the receiver: https://…"`
-	Events           []string `help:"Event types, exact or with .*; default mission.*, or score.changed with --brand."`
+	Events           []string `help:"Event types, or PREFIX.*; default mission.*, or score.changed with --brand."`
 	Signing          string   `enum:"v1,v1a" default:"v1" help:"Signature: v1 (HMAC-SHA-256) or v1a (Ed25519)."`
 	Customer         string   `help:"Customer of the account that the endpoint is of; needs --label."`
 	Paused           bool     `help:"Hold messages until the endpoint is enabled."`

@@ -21,7 +21,7 @@ import (
 // webhookListenCmd is a receiver for developing an integration.
 type webhookListenCmd struct {
 	adminFlags `embed:""`
-	Listen     string           `default:"127.0.0.1:0" help:"Address to listen on, which the origin must reach."`
+	Listen     string           `default:"127.0.0.1:0" help:"Address to listen on; the origin must allow this network."`
 	Events     []string         `default:"mission.*" help:"Event types, exact or ending in .*"`
 	Brand      []fieldmark.Slug `placeholder:"SLUG" help:"Public brand whose events are sent too. May be repeated."`
 	Forward    string           `placeholder:"URL" help:"Forward each message to this URL and return its status."`
