@@ -352,6 +352,9 @@ var dueTimes = []struct {
 	topic Topic
 	query string
 	work  Work
+	// one is set if only the process with the first share looks. The query reads each delivery that is being sent,
+	// by whichever process: if all looked, the rows read would grow with the square of their number.
+	one bool
 }{
 	{topic: TopicWorkers, query: `SELECT 0 FROM worker WHERE name <> $1 LIMIT 1`},
 	{topic: TopicDeadlines, query: `SELECT MIN(due_at) FROM sla WHERE due_at IS NOT NULL AND world = ''`},
@@ -366,7 +369,8 @@ var dueTimes = []struct {
 		WHERE wake_at IS NOT NULL AND deleted_at IS NULL AND world = ''`},
 	{topic: TopicTestDeliveries, query: worldDue(`SELECT MIN(wake_at) FROM endpoint WHERE wake_at IS NOT NULL
 		AND deleted_at IS NULL`)},
-	{topic: TopicDeliveryLeases, query: `SELECT MIN(lease_until) FROM delivery WHERE lease_owner IS NOT NULL`},
+	{topic: TopicDeliveryLeases, work: WorkDeliveries, one: true,
+		query: `SELECT MIN(lease_until) FROM delivery WHERE lease_owner IS NOT NULL`},
 	{topic: TopicExpiredEndpoints, query: `SELECT MIN(expires_at) FROM endpoint WHERE deleted_at IS NULL
 		AND expires_at IS NOT NULL`},
 	{topic: TopicReplays, query: `SELECT 0 FROM replay WHERE state = 'running' LIMIT 1`},
@@ -404,7 +408,15 @@ func worldDue(query string) string {
 func dueQuery(of map[Work]Shares) string {
 	columns := make([]string, len(dueTimes))
 	for i, due := range dueTimes {
-		columns[i] = "(" + of[due.work].minimum(due.query) + ")"
+		shares := of[due.work]
+		if due.one {
+			if shares.HasFirst() {
+				shares = nil
+			} else {
+				shares = Shares{}
+			}
+		}
+		columns[i] = "(" + shares.minimum(due.query) + ")"
 	}
 	return "SELECT " + strings.Join(columns, ", ")
 }
