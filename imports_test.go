@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"cmd/fieldmark/listen":     {},
 	"cmd/fieldmark/command":    {"", "origin/safehttp"},
 	"cmd/fieldmark/operate": {"", "cmd/fieldmark/author", "cmd/fieldmark/command", "cmd/fieldmark/demo",
-		"origin/chart", "origin/client", "origin/visibility/sampler", "origin/webhook"},
+		"origin/chart", "origin/client", "origin/visibility/sampler", "origin/visibility/study", "origin/webhook"},
 	"cmd/fieldmark/sampling": {"", "client", "cmd/fieldmark/command", "cmd/fieldmark/listen",
 		"origin/visibility/engine/fake", "origin/visibility/estimate", "origin/visibility/plan",
 		"origin/visibility/sampler", "origin/visibility/study"},

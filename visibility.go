@@ -512,7 +512,34 @@ type Association struct {
 	Brands     int         `json:"brands"`               // with both values
 	Pairs      int         `json:"pairs"`                // of brands that differ
 	Popularity *Popularity `json:"popularity,omitempty"` // absent: the memory rate of too few brands is known
+	Proxies    []Proxy     `json:"proxies,omitempty"`    // by name; those that too few brands have are absent
 }
+
+// Proxy is Popularity by a proxy variable that the operator imported, such as the number of links to a site, in place
+// of the memory rate.
+type Proxy struct {
+	Name string `json:"name"`
+	Popularity
+}
+
+// ProxyVariable is the body of PUT /api/admin/v1/visibility/proxies/{name}: all values of a proxy variable of the
+// popularity of brands. Without values the variable is deleted.
+type ProxyVariable struct {
+	Values []ProxyValue `json:"values"`
+}
+
+// ProxyValue is the value of a brand. Only the order of values matters.
+type ProxyValue struct {
+	Brand Slug  `json:"brand"`
+	Value int64 `json:"value"` // 0 to MaxProxyValue
+}
+
+// Limits of proxy variables.
+const (
+	MaxProxies     = 8                     // each is another line of numbers for every signal
+	MaxProxyValues = 10_000                // brands
+	MaxProxyValue  = 1_000_000_000_000_000 // exact as a number of JSON
+)
 
 // Popularity is an Association under the confounder that is measured: how often a brand is named without
 // search, from what the model remembers.

@@ -203,6 +203,19 @@ func TestValidity(t *testing.T) {
 				t.Error(err)
 			}
 		})
+		links := fieldmark.ProxyVariable{Values: []fieldmark.ProxyValue{{Brand: "unknown", Value: 7}}}
+		for i, name := range names {
+			links.Values = append(links.Values, fieldmark.ProxyValue{Brand: fieldmark.Slug(name), Value: int64(i)})
+		}
+		if report, err := service.PutProxy(t.Context(), "links", links); err != nil || report.Added != 32 ||
+			len(report.Warnings) != 1 || report.Warnings[0].Pointer != "/values/0/brand" {
+			t.Errorf("a proxy variable: %+v, %v", report, err)
+		}
+		links.Values[0] = links.Values[1]
+		if _, err := service.PutProxy(t.Context(), "links", links); !fieldmark.IsCode(err,
+			fieldmark.CodeValidationFailed) {
+			t.Errorf("two values of a brand: %v, want a validation error", err)
+		}
 		before := w.head(t)
 		if _, err := service.ImportFile(t.Context(), "key_1", body, false); err != nil {
 			t.Fatal(err)
@@ -212,6 +225,10 @@ func TestValidity(t *testing.T) {
 		if err != nil || v.Brands != 31 || scored != 31 || len(v.Lines) != 1 || v.Lines[0].Mention.Low < 500 ||
 			!strings.HasSuffix(w.types(t, before), "validity.published") {
 			t.Errorf("after the import: %+v, %d scored, %v, events %s", v, scored, err, w.types(t, before))
+		}
+		if p := v.Lines[0].Mention.Proxies; len(p) != 1 || p[0].Name != "links" || p[0].Brands != 31 ||
+			p[0].Line == nil || *p[0].Line != -1000 {
+			t.Errorf("by links, which fall with the score: %+v", p)
 		}
 		// The module was uploaded before the study began: all of it is held out by time.
 		if f := v.HeldOut; f == nil || f.Basis != "held_out" || f.Brands != 31 || f.Tau == nil || *f.Low < 500 {

@@ -134,6 +134,14 @@ func TestSamplingPush(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return err == nil && strings.Contains(string(out), "has these counts")
 	})
+	if out := run("slug,links\nalpenglow,many\n", 2, "proxy", "-", "--data", "var"); !strings.Contains(out,
+		"line 2, column 11") {
+		t.Errorf("a proxy variable with a fault: %s", out)
+	}
+	if out := run("slug,links\nalpenglow,12\nnot-registered,3\n", 0, "proxy", "-", "--data", "var"); !strings.Contains(
+		out, "links of 1 brand\n") || !strings.Contains(out, `no brand has the slug "not-registered"`) {
+		t.Errorf("a proxy variable: %s", out)
+	}
 	if out := run("", 0, "prune", study); !strings.Contains(out, "20 answers removed") {
 		t.Errorf("prune: %s", out)
 	}

@@ -505,7 +505,9 @@ func sampleStudyBoard() *fieldmark.VisibilityBoard {
 func sampleValidity() *fieldmark.Validity {
 	at := fieldmark.At(november)
 	found := &fieldmark.Association{Tau: 210, Low: 50, High: 360, P: 4, Distinct: true, Brands: 64, Pairs: 900,
-		Popularity: &fieldmark.Popularity{Brands: 40, Partial: milli(-31), Low: milli(120)}}
+		Popularity: &fieldmark.Popularity{Brands: 40, Partial: milli(-31), Low: milli(120)},
+		Proxies: []fieldmark.Proxy{{Name: "backlinks", Popularity: fieldmark.Popularity{Brands: 51,
+			Partial: milli(160), High: milli(90)}}}}
 	none := &fieldmark.Association{Tau: -20, Low: -160, High: 120, P: 812, Brands: 64, Pairs: 900}
 	return &fieldmark.Validity{AsOf: &at, Brands: 64, MinBrands: 30, Questions: 150, Tested: 27, ByChance: 1_350,
 		Engines: []string{"engine-a"}, NotTested: []string{"Whether a change <b> changes it."},

@@ -223,6 +223,24 @@ func (a *brandAPI) importVisibility(c *call) (report fieldmark.VisibilityImport,
 	return a.brands.Samples.Import(c.r.Context(), c.key.ID, fieldmark.DigestOf(sha256.Sum256(body)), lines)
 }
 
+// proxyRoute replaces a proxy variable.
+func (a *brandAPI) proxyRoute() *route {
+	return &route{"PUT", fieldmark.PathAdminAPI + "visibility/proxies/{slug}", key(fieldmark.ScopeAdmin),
+		handleParamBody(proxyParam, a.visibility.PutProxy), operation{id: "putProxy",
+			summary:   "Replace a proxy variable of the popularity of brands; without values, delete it",
+			bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}}
+}
+
+// proxyParam returns the name of a proxy variable, which has the form of a slug.
+func proxyParam(c *call) (fieldmark.Slug, error) {
+	name, err := fieldmark.ParseSlug(c.r.PathValue("slug"))
+	if err != nil {
+		return "", fieldmark.Errorf(fieldmark.CodeInvalidParameter,
+			"the name of a variable must have the form of a slug")
+	}
+	return name, nil
+}
+
 // checkAPI accepts checks of sites from anyone, and sends what they found.
 // Requests are counted by the network of the client, which an edge reports.
 type checkAPI struct {

@@ -61,8 +61,8 @@ func bodies(url string) map[string]string {
 		"purge": `{"everything":true}`, "deleteSLACalendar": "", "putSLACalendar": `{"timeZone":"UTC",` +
 			`"hours":[{"days":["MON"],"from":"08:00","to":"18:00"}]}`,
 		"resetSLAPolicy": "", "patchSLAPolicy": `{"responseMinutes":61}`, "putSLAPolicy": policy,
-		"importVisibility": `[]`,
-		"createEndpoint":   hook, "deleteEndpoint": "", "patchEndpoint": `{"description":"d"}`,
+		"importVisibility": `[]`, "putProxy": `{"values":[]}`,
+		"createEndpoint": hook, "deleteEndpoint": "", "patchEndpoint": `{"description":"d"}`,
 		"resendEndpointDelivery": "", "replayEndpoint": `{"afterEvent":0}`,
 		"rotateEndpointSecret": "", "testEndpoint": "", "createWebhook": hook, "deleteWebhook": "",
 		"createPortalLink": `{}`, "patchWebhook": `{"description":"d"}`, "resendWebhookDelivery": "",

@@ -441,6 +441,7 @@ func (a *brandAPI) routes() []*route {
 			id: "importVisibility", summary: "Import a study of answers, or sums of answers, and report rejected lines",
 			consumes:  []string{csvType},
 			bodyLimit: fieldmark.MaxBulkBody, timeout: bulkTimeout}},
+		a.proxyRoute(),
 		// 202: the audit waits in the queue, and its result is an event.
 		{"POST", one + "/audit", admins, handleParam(slugParam, noResult(a.brands.Audits.Request)), operation{
 			id: "auditBrand", summary: "Queue an audit of a brand's site", status: []int{202}}},

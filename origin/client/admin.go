@@ -113,6 +113,12 @@ func (c AdminAPI) ImportVisibility(ctx context.Context, file []byte, csv bool) (
 	return report, err
 }
 
+// PutProxy replaces the values of a proxy variable of the popularity of brands.
+func (c AdminAPI) PutProxy(ctx context.Context, name string,
+	v fieldmark.ProxyVariable) (fieldmark.VisibilityImport, error) {
+	return put[fieldmark.VisibilityImport](ctx, c.caller, "visibility/proxies/"+url.PathEscape(name), v)
+}
+
 // RequestAudit queues an audit of the brand's site.
 func (c AdminAPI) RequestAudit(ctx context.Context, slug fieldmark.Slug) error {
 	_, err := c.do(ctx, c.admin(http.MethodPost, "brands/"+url.PathEscape(string(slug))+"/audit"), nil)

@@ -78,7 +78,7 @@ func (t BrandTx) DeleteAlias(ctx context.Context, alias, brand fieldmark.Slug) (
 // brandTables are the tables whose rows belong to a brand, by its slug.
 var brandTables = []string{"revision", "audit", "visibility", "brand_alias", "suspicion",
 	"dispute", "page_text", "standing", "watch", "claim", "owner_action", "brand_wishes", "brand_request",
-	"mail_address", "study_brand", "public_log_brand"}
+	"mail_address", "study_brand", "public_log_brand", "proxy_variable"}
 
 // RenameBrand changes the slug of a brand and of its rows. The new slug must be
 // free.

@@ -420,6 +420,33 @@ func (db StudyReader) NewestValidity(ctx context.Context) (v fieldmark.Validity,
 	return v, nil
 }
 
+// ProxyVariables reads all proxy variables: the values of brands by the name of the variable.
+func (db StudyReader) ProxyVariables(ctx context.Context) (map[string]map[fieldmark.Slug]int64, error) {
+	fail := func(err error) error { return fmt.Errorf("read proxy variables: %w", err) }
+	rows, err := db.query(ctx, `SELECT name, brand, value FROM proxy_variable`)
+	if err != nil {
+		return nil, fail(err)
+	}
+	defer rows.Close()
+	all := map[string]map[fieldmark.Slug]int64{}
+	for rows.Next() {
+		var name string
+		var brand fieldmark.Slug
+		var value int64
+		if err := rows.Scan(&name, &brand, &value); err != nil {
+			return nil, fail(err)
+		}
+		if all[name] == nil {
+			all[name] = map[fieldmark.Slug]int64{}
+		}
+		all[name][brand] = value
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fail(err)
+	}
+	return all, nil
+}
+
 // OutdatedStudies lists the ids of studies whose result another version of the method computed.
 func (db StudyReader) OutdatedStudies(ctx context.Context, method string) ([]string, error) {
 	rows, err := db.query(ctx, `SELECT id FROM study_result WHERE superseded = 0 AND method <> $1 ORDER BY id`, method)
@@ -473,6 +500,30 @@ func (t StudyTx) PutStudyResult(ctx context.Context, r *fieldmark.StudyResult, b
 		}
 	}
 	return nil
+}
+
+// PutProxyVariable replaces the values of a proxy variable; without values it is deleted.
+func (t StudyTx) PutProxyVariable(ctx context.Context, name string, values map[fieldmark.Slug]int64) error {
+	_, err := t.exec(ctx, `DELETE FROM proxy_variable WHERE name = $1`, name)
+	for brand, value := range values {
+		if err == nil {
+			err = t.queueExec(ctx, `INSERT INTO proxy_variable (name, brand, value) VALUES ($1, $2, $3)`, name,
+				string(brand), value)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("put proxy variable %s: %w", name, err)
+	}
+	return nil
+}
+
+// CountProxyVariables counts the proxy variables with another name.
+func (t StudyTx) CountProxyVariables(ctx context.Context, except string) (n int, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(DISTINCT name) FROM proxy_variable WHERE name <> $1`, except).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count proxy variables: %w", err)
+	}
+	return n, nil
 }
 
 // PutValidity stores a document of validity under its digest; again, it becomes the newest.

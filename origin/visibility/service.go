@@ -45,7 +45,7 @@ type Service struct {
 	store *store.Store
 	jobs  *job.Runner
 	score func(ctx context.Context, state *fieldmark.BrandState, at time.Time) (fieldmark.Score, error)
-	wake  chan struct{} // a study was imported here
+	wake  chan struct{} // a study or a proxy variable was imported here
 }
 
 // New returns a Service.
@@ -221,12 +221,7 @@ func (s *Service) Import(ctx context.Context, by string, file fieldmark.Digest,
 func (s *Service) rename(ctx context.Context, d *study.Document, at string, report *fieldmark.VisibilityImport) error {
 	var failed error
 	d.Rename(func(slug string) string {
-		to := fieldmark.Slug(slug)
-		// A panel may have the slug from before a brand was renamed.
-		if now, err := s.store.ResolveAlias(ctx, to); err == nil {
-			to = now
-		}
-		_, err := s.store.Brand(ctx, to)
+		to, err := s.present(ctx, fieldmark.Slug(slug))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			failed = err
 		}
@@ -308,13 +303,7 @@ func (s *Service) put(ctx context.Context, b *batch) error {
 	}
 	// One time for all rows and events of an import, so that they can be found together.
 	now := fieldmark.At(time.Now())
-	// The channel holds one value: imports during a computation make one further computation.
-	defer func() {
-		select {
-		case s.wake <- struct{}{}:
-		default: // it will be computed anyway
-		}
-	}()
+	defer s.computeSoon()
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		active, err := tx.Studies(ctx, b.id)
 		if err != nil {
@@ -331,6 +320,15 @@ func (s *Service) put(ctx context.Context, b *batch) error {
 		}
 		return publish(ctx, tx, &result, body, changes, now)
 	})
+}
+
+// computeSoon has the validity computed again. The channel holds one value: imports during a computation make one
+// further computation.
+func (s *Service) computeSoon() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it will be computed anyway
+	}
 }
 
 // publish stores a result with its events.

@@ -35,6 +35,10 @@ func (s *Service) publishValidity(ctx context.Context) error {
 	if err != nil || len(results) == 0 {
 		return err
 	}
+	proxies, err := s.store.ProxyVariables(ctx)
+	if err != nil {
+		return err
+	}
 	var studies []validity.Study
 	var module fieldmark.ModuleRef
 	for i := range results {
@@ -59,7 +63,7 @@ func (s *Service) publishValidity(ctx context.Context) error {
 			module = a.Module
 			one.Brands = append(one.Brands, validity.Brand{Slug: b.Slug, Mention: valueOf(b.MentionRate),
 				Citation: valueOf(b.CitationRate), Memory: memory[memoryKey{results[i].PromptSetHash, b.Slug}],
-				Assessment: *a})
+				Proxies: proxiesOf(proxies, b.Slug), Assessment: *a})
 		}
 		studies = append(studies, one)
 	}
@@ -85,6 +89,19 @@ func (s *Service) publishValidity(ctx context.Context) error {
 			Studies: len(v.Studies), Brands: v.Brands, MinBrands: v.MinBrands})
 		return err
 	})
+}
+
+// proxiesOf returns the values of a brand by the names of the variables; nil without any.
+func proxiesOf(all map[string]map[fieldmark.Slug]int64, slug fieldmark.Slug) (values map[string]int64) {
+	for name, brands := range all {
+		if value, ok := brands[slug]; ok {
+			if values == nil {
+				values = map[string]int64{}
+			}
+			values[name] = value
+		}
+	}
+	return values
 }
 
 // heldOut returns how the scores of the active module are associated with studies that began after its upload;

@@ -221,6 +221,43 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestProxy: a proxy variable is read with its name, and every fault has a line and column.
+func TestProxy(t *testing.T) {
+	name, v, err := study.ParseProxy([]byte("\uFEFFslug,backlinks\r\nacme, 12\r\nropes,0\r\n"))
+	if want := []fieldmark.ProxyValue{{Brand: "acme", Value: 12}, {Brand: "ropes"}}; err != nil ||
+		name != "backlinks" ||
+		!slices.Equal(v.Values, want) {
+		t.Errorf("%s %+v, %v; want backlinks %+v", name, v, err, want)
+	}
+	for file, want := range map[string]string{
+		"":                                       "line 1, column 1",
+		"slug,links,views\n":                     "line 1, column 1",
+		"brand,links\n":                          "line 1, column 1",
+		"slug,Back Links\n":                      "line 1, column 6",
+		"slug,links\nacme,1\nropes,many\n":       "line 3, column 7",
+		"slug,links\nacme,-1\n":                  "line 2, column 6",
+		"slug,links\nacme,1000000000000001\n":    "line 2, column 6",
+		"slug,links\nAcme,1\n":                   "line 2, column 1",
+		"slug,links\nacme,1\nacme,2\n":           "is in line 2 too, line 3, column 1",
+		"slug,links\nacme\n":                     "has 1 fields, not 2, line 2, column 1",
+		"slug,links\nacme,\"1\n":                 "is not a CSV record",
+		"slug,links\n" + manyRows(10_001) + "\n": "more than 10000 rows",
+	} {
+		_, _, err := study.ParseProxy([]byte(file))
+		if e := fieldmark.AsError(err); e == nil || len(e.Fields) != 1 || !strings.Contains(e.Fields[0].Detail, want) {
+			t.Errorf("%.40q: %v, want one fault: %s", file, err, want)
+		}
+	}
+}
+
+func manyRows(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "b%d,1\n", i)
+	}
+	return b.String()
+}
+
 func TestCSV(t *testing.T) {
 	one, two := newDocument("one", 5), newDocument("longer", 5)
 	file := studytest.CSV(one, two)

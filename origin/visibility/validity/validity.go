@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -26,6 +27,7 @@ type Brand struct {
 	Slug              fieldmark.Slug
 	Mention, Citation *fieldmark.Milli // shares of answers; nil: not measured
 	Memory            *fieldmark.Milli // mention rate of the same questions without search; nil: not measured
+	Proxies           map[string]int64 // proxy variables of popularity, by name; nil: none is known
 	Assessment        fieldmark.Assessment
 }
 
@@ -59,11 +61,14 @@ func Compute(studies []Study, module fieldmark.ModuleRef) fieldmark.Validity {
 		return v
 	}
 	v.Lines = linesOf(studies)
+	proxies := proxiesOf(studies)
 	var cited, named []*fieldmark.Association
 	for i := range v.Lines {
 		l := &v.Lines[i]
-		l.Citation = compare(studies, l, v.Digest, "citation", func(b *Brand) *fieldmark.Milli { return b.Citation })
-		l.Mention = compare(studies, l, v.Digest, "mention", func(b *Brand) *fieldmark.Milli { return b.Mention })
+		l.Citation = compare(studies, proxies, l, v.Digest, "citation",
+			func(b *Brand) *fieldmark.Milli { return b.Citation })
+		l.Mention = compare(studies, proxies, l, v.Digest, "mention",
+			func(b *Brand) *fieldmark.Milli { return b.Mention })
 		// Only signals are tested: components and the score are sums of them.
 		if l.Kind == fieldmark.ValiditySignal {
 			cited, named = append(cited, l.Citation), append(named, l.Mention)
@@ -84,7 +89,12 @@ func digestOf(studies []Study, module fieldmark.ModuleRef) fieldmark.Digest {
 	for i := range studies {
 		fmt.Fprintf(h, "%s\n", studies[i].Ref.Digest)
 		for _, b := range studies[i].Brands {
-			raw, err := json.Marshal([]any{b.Slug, b.Assessment.FactsDigest, b.Memory})
+			input := []any{b.Slug, b.Assessment.FactsDigest, b.Memory}
+			// Documents of brands without proxy variables keep the digest that they have.
+			if len(b.Proxies) > 0 {
+				input = append(input, b.Proxies)
+			}
+			raw, err := json.Marshal(input)
 			if err != nil {
 				panic("BUG: a brand that cannot be encoded: " + err.Error())
 			}
@@ -147,44 +157,86 @@ func shareOf(a *fieldmark.Assessment, l *fieldmark.ValidityLine) float64 {
 	return math.NaN()
 }
 
-// compare associates a line with a rate, and both with popularity.
-func compare(studies []Study, l *fieldmark.ValidityLine, digest fieldmark.Digest, metric string,
-	rate func(*Brand) *fieldmark.Milli) *fieldmark.Association {
-	var all, low, high, byLine, byRate []series
-	known := 0
+// proxiesOf lists the names of the proxy variables of the brands.
+func proxiesOf(studies []Study) (names []string) {
 	for i := range studies {
-		brands := studies[i].Brands
-		x, y, memory := make([]float64, len(brands)), make([]float64, len(brands)), make([]float64, len(brands))
-		for k := range brands {
-			x[k] = shareOf(&brands[k].Assessment, l)
-			y[k], memory[k] = number(rate(&brands[k])), number(brands[k].Memory)
-			if !math.IsNaN(memory[k]) && !math.IsNaN(x[k]) && !math.IsNaN(y[k]) {
-				known++
-			}
+		for _, b := range studies[i].Brands {
+			names = slices.AppendSeq(names, maps.Keys(b.Proxies))
 		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// compare associates a line with a rate, and both with popularity: the memory rate, and each proxy variable.
+func compare(studies []Study, proxies []string, l *fieldmark.ValidityLine, digest fieldmark.Digest, metric string,
+	rate func(*Brand) *fieldmark.Milli) *fieldmark.Association {
+	var all []series
+	for i := range studies {
+		x, y := columns(&studies[i], l, rate)
 		all = append(all, newSeries(x, y))
-		byLine, byRate = append(byLine, newSeries(x, memory)), append(byRate, newSeries(memory, y))
-		below, above := halves(y, memory)
-		low, high = append(low, newSeries(x, below)), append(high, newSeries(x, above))
 	}
 	seed := sha256.Sum256([]byte(string(digest) + "\x00" + metric + "\x00" + l.Kind + "\x00" + l.ID))
 	a := associate(all, rand.New(rand.NewChaCha8(seed)))
-	// A correction for popularity by a few brands would be noise.
-	if a == nil || known < fieldmark.MinValidityBrands {
-		return a
+	if a == nil {
+		return nil
 	}
-	p := &fieldmark.Popularity{Brands: known, Low: pooledTau(low), High: pooledTau(high)}
+	a.Popularity = popularityOf(studies, l, rate, a.Tau, func(b *Brand) float64 { return number(b.Memory) })
+	for _, name := range proxies {
+		if p := popularityOf(studies, l, rate, a.Tau, func(b *Brand) float64 {
+			if value, ok := b.Proxies[name]; ok {
+				return float64(value)
+			}
+			return math.NaN()
+		}); p != nil {
+			a.Proxies = append(a.Proxies, fieldmark.Proxy{Name: name, Popularity: *p})
+		}
+	}
+	return a
+}
+
+// columns returns the shares of points and the rates of the brands of a study.
+func columns(s *Study, l *fieldmark.ValidityLine, rate func(*Brand) *fieldmark.Milli) (x, y []float64) {
+	for k := range s.Brands {
+		x = append(x, shareOf(&s.Brands[k].Assessment, l))
+		y = append(y, number(rate(&s.Brands[k])))
+	}
+	return x, y
+}
+
+// popularityOf returns what remains of the association of a line with a rate, given how well known brands are; nil if
+// that is known of too few.
+func popularityOf(studies []Study, l *fieldmark.ValidityLine, rate func(*Brand) *fieldmark.Milli, tau fieldmark.Milli,
+	known func(*Brand) float64) *fieldmark.Popularity {
+	var low, high, byLine, byRate []series
+	p := &fieldmark.Popularity{}
+	for i := range studies {
+		x, y := columns(&studies[i], l, rate)
+		z := make([]float64, len(x))
+		for k := range z {
+			if z[k] = known(&studies[i].Brands[k]); !math.IsNaN(z[k]) && !math.IsNaN(x[k]) && !math.IsNaN(y[k]) {
+				p.Brands++
+			}
+		}
+		byLine, byRate = append(byLine, newSeries(x, z)), append(byRate, newSeries(z, y))
+		below, above := halves(y, z)
+		low, high = append(low, newSeries(x, below)), append(high, newSeries(x, above))
+	}
+	// A correction for popularity by a few brands would be noise.
+	if p.Brands < fieldmark.MinValidityBrands {
+		return nil
+	}
+	p.Low, p.High = pooledTau(low), pooledTau(high)
 	xz, zy := pooledTau(byLine), pooledTau(byRate)
 	if xz != nil && zy != nil {
 		p.Line, p.Rate = xz, zy
-		t, u, w := float64(a.Tau)/1000, float64(*xz)/1000, float64(*zy)/1000
+		t, u, w := float64(tau)/1000, float64(*xz)/1000, float64(*zy)/1000
 		// The partial correlation of Kendall (1942): what is left if popularity explains its part of both.
 		if below := math.Sqrt((1 - u*u) * (1 - w*w)); below > 0 {
 			p.Partial = new(thousandths((t - u*w) / below))
 		}
 	}
-	a.Popularity = p
-	return a
+	return p
 }
 
 // number returns NaN for a value that was not measured.
@@ -203,18 +255,18 @@ func pooledTau(all []series) *fieldmark.Milli {
 	return new(thousandths(tau))
 }
 
-// halves divides the brands of a study at the median of their memory rates; a brand of the other half, or
-// without one, has no value.
+// halves divides the brands of a study at the median of how well known they are; a brand of the other half, or
+// of which that is not known, has no value.
 // It shows whether an association holds among brands that engines know equally well.
-func halves(y, memory []float64) (below, above []float64) {
-	known := slices.DeleteFunc(slices.Clone(memory), math.IsNaN)
-	slices.Sort(known)
+func halves(y, known []float64) (below, above []float64) {
+	sorted := slices.DeleteFunc(slices.Clone(known), math.IsNaN)
+	slices.Sort(sorted)
 	below, above = make([]float64, len(y)), make([]float64, len(y))
 	for i := range y {
 		below[i], above[i] = math.NaN(), math.NaN()
 		switch {
-		case math.IsNaN(memory[i]):
-		case memory[i] < known[len(known)/2]:
+		case math.IsNaN(known[i]):
+		case known[i] < sorted[len(sorted)/2]:
 			below[i] = y[i]
 		default:
 			above[i] = y[i]

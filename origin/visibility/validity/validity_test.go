@@ -73,6 +73,25 @@ func TestCompute(t *testing.T) {
 	if found := v.Lines[3].Citation; !found.Distinct {
 		t.Errorf("a signal that follows the score: %+v", found)
 	}
+	if score.Citation.Proxies != nil {
+		t.Errorf("proxy variables that nobody imported: %+v", score.Citation.Proxies)
+	}
+	proxied := studies(rand.New(rand.NewChaCha8([32]byte{2})), 20, 25, 15)
+	for i := range proxied {
+		for k := range proxied[i].Brands {
+			b := &proxied[i].Brands[k]
+			// Links are as the memory rate, by which the same numbers come out; few brands have views.
+			b.Proxies = map[string]int64{"links": int64(*b.Memory)}
+			if k < 5 {
+				b.Proxies["views"] = int64(k)
+			}
+		}
+	}
+	p := validity.Compute(proxied, fieldmark.ModuleRef{})
+	if c := p.Lines[0].Citation; p.Digest == v.Digest || len(c.Proxies) != 1 || c.Proxies[0].Name != "links" ||
+		!reflect.DeepEqual(c.Proxies[0].Popularity, *c.Popularity) {
+		t.Errorf("by links: %+v, want the numbers of the memory rate under another digest", c.Proxies)
+	}
 	slices.Reverse(in)
 	slices.Reverse(in[0].Brands)
 	if again := validity.Compute(in, fieldmark.ModuleRef{}); !reflect.DeepEqual(again, v) {
