@@ -327,6 +327,8 @@ func (fx *fixture) fillPath(path, url string) string {
 			}
 			path = strings.Replace(path, "{delivery}", ping.DeliveryID, 1)
 		}
+	case strings.Contains(path, "/proxies/{slug}"):
+		id = "links"
 	case strings.Contains(path, "/brands/{slug}"):
 		id = "b" + fmt.Sprintf("%x", len(path))
 		fx.mustSend(200, request{method: "PUT", path: adminPath + "brands/" + id, key: fx.admin,
