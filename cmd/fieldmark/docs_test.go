@@ -63,7 +63,7 @@ func TestDocumentation(t *testing.T) {
 	replace := strings.NewReplacer("http://127.0.0.1:8080", access.BaseURL, "https://example.com", site.URL,
 		"https://YOUR-RECEIVER/", named,
 		// the port of receivers, and the module of this folder instead of a published one
-		"8090", receiver, "http://127.0.0.1:8095", "http://"+fake, "fake-engine plan.yaml",
+		"8099", receiver, "http://127.0.0.1:8095", "http://"+fake, "fake-engine plan.yaml",
 		"fake-engine plan.yaml --listen "+fake, "go get "+modulePath+"/client@latest",
 		"go mod edit -require="+modulePath+"@v0.0.0 -replace="+modulePath+"="+root)
 	ran := 0

@@ -23,7 +23,7 @@ func startNginx(t testing.TB, backend string) (cache *server, purges string) {
 	nginx, dir := program(t, "nginx"), t.TempDir()
 	public, purges := porttest.Address(t), porttest.Address(t)
 	const module = "/usr/lib/nginx/modules/ngx_http_cache_purge_module.so"
-	configure(t, "nginx/fieldmark-cache.conf", dir, "127.0.0.1:8090", public, "127.0.0.1:8091", purges,
+	configure(t, "nginx/fieldmark-cache.conf", dir, "127.0.0.1:8092", public, "127.0.0.1:8093", purges,
 		"10.0.0.2:8080", strings.TrimPrefix(backend, "http://"), "server 10.0.0.3:8080", "# server",
 		"/var/cache/nginx/fieldmark", filepath.Join(dir, "cache"), "marks.example", "127.0.0.1")
 	whole := "load_module " + module + "; user root; daemon off; pid pid; error_log stderr; events {}\n" +
