@@ -100,7 +100,9 @@ func TestDigest(t *testing.T) {
 // address, and a mail is never sent without TLS or to a server of another name.
 func TestRelayRefuses(t *testing.T) {
 	r := startRelay(t, "smtps")
-	f := newFixture(t, r, fmt.Sprintf("smtps://fieldmark:secret@127.0.0.1:%d", r.port))
+	f := newIdleFixture(t, r, fmt.Sprintf("smtps://fieldmark:secret@127.0.0.1:%d", r.port))
+	refusedWhenExpedited(f)
+	f.run()
 	must(t, f.Mail.Add(t.Context(), account, "acme", "greylisted@acme.example"))
 	must(t, f.Mail.Add(t.Context(), account, "acme", "unknown@acme.example"))
 	state := func(i int, want store.MailState, text string, attempts int) mail.Address {
@@ -139,6 +141,32 @@ func TestRelayRefuses(t *testing.T) {
 		fieldmark.CodeNotFound) {
 		t.Errorf("an account that does not manage the brand: %v", err)
 	}
+}
+
+// refusedWhenExpedited ends an address whose digest was expedited while the relay refused it: it must not be due again.
+func refusedWhenExpedited(f *fixture) {
+	f.t.Helper()
+	now := time.Now()
+	was := mail.Address{ID: "mla_1", Brand: "acme", Account: account, Address: "gone@acme.example",
+		State: store.MailConfirmed, CreatedAt: now, DueAt: now.Truncate(time.Microsecond)}
+	f.write(func(ctx context.Context, tx *store.Tx) error { return tx.AddMailAddress(ctx, &was) })
+	f.write(func(ctx context.Context, tx *store.Tx) error {
+		ids, err := tx.ClaimDueMail(ctx, "relay", now, now.Add(time.Hour), 8)
+		if len(ids) != 1 {
+			f.t.Errorf("the mail of %q is due, want that of one address", ids)
+		}
+		return err
+	})
+	f.write(func(ctx context.Context, tx *store.Tx) error {
+		return tx.ExpediteMail(ctx, "acme", now.Add(time.Second))
+	})
+	next := was
+	next.State, next.DueAt = store.MailEnded, time.Time{}
+	f.write(func(ctx context.Context, tx *store.Tx) error { return tx.EndMail(ctx, "relay", &was, &next) })
+	if a := f.addresses()[0]; a.State != store.MailEnded || !a.DueAt.IsZero() {
+		f.t.Errorf("a refused address is %s and due at %v", a.State, a.DueAt)
+	}
+	f.write(func(ctx context.Context, tx *store.Tx) error { return tx.DeleteMailAddress(ctx, was.ID) })
 }
 
 // TestRelayNeedsTLS: without the encryption that the URL says, nothing is sent, and the error

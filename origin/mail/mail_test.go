@@ -151,7 +151,7 @@ func (r *relay) mails() (list []said) {
 
 const account = "brand-acme"
 
-// fixture is a running origin with a claimed brand.
+// fixture is an origin with a claimed brand.
 type fixture struct {
 	*origin.Service
 	t     *testing.T
@@ -159,7 +159,16 @@ type fixture struct {
 	relay *relay
 }
 
+// newFixture returns a running origin.
 func newFixture(t *testing.T, r *relay, address string) *fixture {
+	t.Helper()
+	f := newIdleFixture(t, r, address)
+	f.run()
+	return f
+}
+
+// newIdleFixture returns an origin that sends no mail before run.
+func newIdleFixture(t *testing.T, r *relay, address string) *fixture {
 	t.Helper()
 	st, err := store.Open(context.Background(), storetest.New(t))
 	must(t, err)
@@ -178,14 +187,18 @@ func newFixture(t *testing.T, r *relay, address string) *fixture {
 			ID: "clm_1", Brand: "acme", Account: account, State: fieldmark.ClaimVerified, CreatedAt: time.Now(),
 			DueAt: time.Now().Add(10000 * time.Hour)}))
 	})
+	return f
+}
+
+// run starts the workers of the origin until the end of the test.
+func (f *fixture) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- f.Run(ctx) }()
-	t.Cleanup(func() {
+	f.t.Cleanup(func() {
 		cancel()
-		must(t, <-ended)
+		must(f.t, <-ended)
 	})
-	return f
 }
 
 func (f *fixture) write(fn func(context.Context, *store.Tx) error) {
