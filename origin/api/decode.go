@@ -99,7 +99,8 @@ func (c *call) mediaType(accepted ...string) (string, error) {
 }
 
 // readBody returns the body.
-// It is read once; later calls get the same bytes or the same error.
+// It is read once; later calls get the same bytes or the same error: an idempotency key and the confirmation of an
+// agent cover the bytes that the handler decodes.
 func (c *call) readBody() ([]byte, error) {
 	if c.body == nil && c.bodyErr == nil {
 		c.body, c.bodyErr = c.receiveBody()

@@ -98,6 +98,7 @@ func (s *Audits) claim(ctx context.Context, limit int) ([]job.Job, error) {
 			s.jobs.Shares(store.WorkAudits)); err != nil {
 			return err
 		}
+		// In the transaction of the claim: a process that ends here has neither claimed nor failed them.
 		claimed, err = s.failAbandoned(ctx, tx, claimed)
 		return err
 	})

@@ -40,6 +40,7 @@ func parseJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
 			record, describeJSONError(err))
 	}
 	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(file, []byte("\uFEFF"))))
+	// As in CSV: the values of a misspelt member would be lost silently.
 	dec.DisallowUnknownFields()
 	if _, err := dec.Token(); err != nil { // the opening bracket
 		return refuse(1, err)

@@ -386,6 +386,7 @@ func withUpheld(ctx context.Context, db store.BrandReader, slug fieldmark.Slug, 
 			d.Signal == fieldmark.GateManipulation { // its passages do not count; others still do
 			continue
 		}
+		// The result of the audit is that of the report, whose facts must stay as they were found.
 		if !copied {
 			facts.Facts, copied = slices.Clone(facts.Facts), true
 		}

@@ -71,6 +71,7 @@ func brokenEvents(ctx context.Context, query Query) ([]string, error) {
 // and how many were read.
 func brokenPage(rows *sql.Rows) (broken []string, last int64, read int, err error) {
 	defer rows.Close()
+	// Of any type: damage may have changed the type of a value, which SQLite stores with it.
 	var values [11]any // the checksum and EventColumns
 	var into [len(values)]any
 	for i := range values {

@@ -117,6 +117,7 @@ func (t *tree) root() tlog.Hash {
 
 // brokenTile returns which stored tile does not have the hashes of the tree.
 func brokenTile(ctx context.Context, query Query, log int64, t *tree) (string, error) {
+	// Level -1 has the entries, and tiles of level 0 the hashes of leaves that are computed from them on reading.
 	rows, err := query(ctx, `SELECT level, number, body FROM public_log_tile WHERE log = $1 AND level > 0
 		ORDER BY level, number`, log)
 	if err != nil {
