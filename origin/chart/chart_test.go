@@ -71,7 +71,7 @@ func TestChartEdges(t *testing.T) {
 		"one point":  {[]fieldmark.MetricPoint{busy}, "1/s", "100 %", "2 ms", "7", "0", 1},
 		"node off":   {[]fieldmark.MetricPoint{busy, busy, zero, zero, busy}, "1/s", "100 %", "2 ms", "7", "0", 2},
 		"now off":    {[]fieldmark.MetricPoint{busy, zero}, "0/s", "–", "–", "0", "0", 1},
-		"huge":       {[]fieldmark.MetricPoint{zero, huge}, "154P/s", "50 %", "9.22P ms", "3T", "9.22E", 1},
+		"huge":       {[]fieldmark.MetricPoint{zero, huge}, "154P/s", "50 %", "9.22T s", "3T", "9.22E", 1},
 		"huge, then": {[]fieldmark.MetricPoint{huge, busy}, "1/s", "100 %", "2 ms", "7", "0", 1},
 	} {
 		now := map[string]string{"requests": row.requests, "hits": row.hits, "latency": row.latency,

@@ -157,10 +157,13 @@ type node struct {
 }
 
 func (n *node) walk(plan *[]string, read *int) {
+	rows := 0
 	if n.Table != "" || n.Index != "" {
-		*read += int((n.Rows + n.Removed) * n.Loops)
+		rows = int((n.Rows + n.Removed) * n.Loops)
+		*read += rows
 	}
-	*plan = append(*plan, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", n.Type, n.Table, n.Index, n.Cond)))
+	*plan = append(*plan, strings.TrimSpace(fmt.Sprintf("%s %s %s %s (%d rows)", n.Type, n.Table, n.Index, n.Cond,
+		rows)))
 	for _, p := range n.Plans {
 		p.walk(plan, read)
 	}

@@ -342,19 +342,15 @@ const (
 	topics
 )
 
-// dueTimes select when the next work of a topic is due, in microseconds, and NULL if none is. All
-// use indexes: their cost does not depend on how many rows wait. Leased rows count as due unless
-// they are leased for as long as they exist, so rows whose worker stopped are found when their
-// leases end. Those of test worlds are due in the time of their world.
-//
-// That of work is of the shares of the process. $1 is the name of the process.
+// dueTimes select when the next work of a topic is due, in microseconds, and NULL if none is. All use indexes: their
+// cost does not depend on how many rows wait. Leased rows count as due unless they are leased for as long as they
+// exist, so rows whose worker stopped are found when their leases end. Those of test worlds are due in the time of
+// their world. That of work is of the shares of the process. $1 is the name of the process.
 var dueTimes = []struct {
 	topic Topic
 	query string
 	work  Work
-	// one is set if only the process with the first share looks. The query reads each delivery that is being sent,
-	// by whichever process: if all looked, the rows read would grow with the square of their number.
-	one bool
+	one   bool // only the process with the first share looks: the query reads all rows that any process works on
 }{
 	{topic: TopicWorkers, query: `SELECT 0 FROM worker WHERE name <> $1 LIMIT 1`},
 	{topic: TopicDeadlines, query: `SELECT MIN(due_at) FROM sla WHERE due_at IS NOT NULL AND world = ''`},
@@ -409,22 +405,19 @@ func dueQuery(of map[Work]Shares) string {
 	columns := make([]string, len(dueTimes))
 	for i, due := range dueTimes {
 		shares := of[due.work]
-		if due.one {
-			if shares.HasFirst() {
-				shares = nil
-			} else {
-				shares = Shares{}
-			}
+		if due.one && shares.HasFirst() {
+			shares = nil
+		} else if due.one {
+			shares = Shares{}
 		}
 		columns[i] = "(" + shares.minimum(due.query) + ")"
 	}
 	return "SELECT " + strings.Join(columns, ", ")
 }
 
-// PublishDue wakes the readers of each topic that has work due at a time: what became due since, and
-// what another process wrote. Work that is shared counts if it is of the shares of the process, whose
-// name is worker. It returns when the next work is due; zero means that none is planned. It is one
-// read, whatever the topics and however many rows they have.
+// PublishDue wakes the readers of each topic that has work due at a time: what became due since, and what another
+// process wrote. Shared work counts if the process, whose name is worker, has its share. It returns when the next work
+// is due; zero means that none is planned. It is one read, however many rows wait.
 func (s *Store) PublishDue(ctx context.Context, worker string, of map[Work]Shares,
 	now time.Time) (next time.Time, err error) {
 	times, columns := make([]*int64, len(dueTimes)), make([]any, len(dueTimes))

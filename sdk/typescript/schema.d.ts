@@ -2015,7 +2015,7 @@ export interface components {
             verdict: string;
         };
         PolledEvent: {
-            data: components["schemas"]["Mission"] | components["schemas"]["MissionNoted"] | components["schemas"]["AttachmentChange"] | components["schemas"]["SLAAtRiskEvent"] | components["schemas"]["SLABreachedEvent"] | components["schemas"]["SLAMetEvent"] | components["schemas"]["SLAPausedEvent"] | components["schemas"]["SLAResumedEvent"] | components["schemas"]["SLAUpdatedEvent"] | components["schemas"]["PaymentChange"] | components["schemas"]["ScoreChange"] | components["schemas"]["RankChange"] | components["schemas"]["VisibilityChange"] | components["schemas"]["BrandAudit"] | components["schemas"]["ClaimChange"] | components["schemas"]["DisputeChange"] | components["schemas"]["ModuleRollback"] | components["schemas"]["EndpointNotice"] | components["schemas"]["KeyExpiring"] | components["schemas"]["Intake"] | components["schemas"]["Ping"] | {
+            data: components["schemas"]["Mission"] | components["schemas"]["MissionNoted"] | components["schemas"]["AttachmentChange"] | components["schemas"]["SLAAtRiskEvent"] | components["schemas"]["SLABreachedEvent"] | components["schemas"]["SLAMetEvent"] | components["schemas"]["SLAPausedEvent"] | components["schemas"]["SLAResumedEvent"] | components["schemas"]["SLAUpdatedEvent"] | components["schemas"]["PaymentChange"] | components["schemas"]["ScoreChange"] | components["schemas"]["RankChange"] | components["schemas"]["VisibilityChange"] | components["schemas"]["BrandAudit"] | components["schemas"]["ClaimChange"] | components["schemas"]["DisputeChange"] | components["schemas"]["StudyNotice"] | components["schemas"]["ValidityNotice"] | components["schemas"]["ModuleRollback"] | components["schemas"]["EndpointNotice"] | components["schemas"]["KeyExpiring"] | components["schemas"]["Intake"] | components["schemas"]["Ping"] | {
                 id: string;
             };
             /** @example evt_06m7xv8e0w3v3ac3zvc1h0gmw4 */
@@ -2795,6 +2795,25 @@ export interface components {
             /** @example scored */
             status: string;
         };
+        /**
+         * @example {
+         *       "study": "ropes-2026-11",
+         *       "digest": "sha256:0c87ed818fb90f3f88faa6b362cf1e99025f3c1248f8fe513cdb38d03d9dce65",
+         *       "niche": "ropes",
+         *       "brands": 12
+         *     }
+         */
+        StudyNotice: {
+            /** Format: int64 */
+            brands: number;
+            /** @example sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae */
+            digest: string;
+            /** @example tools */
+            niche: string;
+            /** @example The customer asked for it. */
+            reason?: string;
+            study: string;
+        };
         StudyRank: {
             /** Format: int64 */
             group: number;
@@ -2855,6 +2874,36 @@ export interface components {
             unknown: number;
             /** Format: double */
             weights: number;
+        };
+        /**
+         * @example {
+         *       "digest": "sha256:915f03836aeebc96dd744e016205849d6ab03d837b42f72f473adb09e8faebd9",
+         *       "asOf": "2026-11-21T08:00:00.000Z",
+         *       "module": {
+         *         "name": "geo-readiness",
+         *         "version": "2.0.0",
+         *         "digest": "sha256:120970d812836f19888625587a4606a5ad23cef31c8684e601771552548fc6b9"
+         *       },
+         *       "studies": 3,
+         *       "brands": 64,
+         *       "minBrands": 30
+         *     }
+         */
+        ValidityNotice: {
+            /**
+             * Format: date-time
+             * @example 2026-11-22T09:30:00.000Z
+             */
+            asOf: string;
+            /** Format: int64 */
+            brands: number;
+            /** @example sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae */
+            digest: string;
+            /** Format: int64 */
+            minBrands: number;
+            module: components["schemas"]["ModuleRef"];
+            /** Format: int64 */
+            studies: number;
         };
         Visibility: {
             all?: components["schemas"]["EngineVisibility"];

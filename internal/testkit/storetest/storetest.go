@@ -358,11 +358,12 @@ func Exec(t testing.TB, cfg store.Config, statements ...string) {
 	t.Helper()
 	db := connect(t, cfg)
 	defer db.Close()
-	settings := "PRAGMA synchronous = OFF"
+	// The program under test may be writing.
+	settings := []string{"PRAGMA busy_timeout = 30000", "PRAGMA synchronous = OFF"}
 	if cfg.URL != "" {
-		settings = "SET synchronous_commit = off"
+		settings = []string{"SET synchronous_commit = off"}
 	}
-	run(t, db, append([]string{settings}, statements...)...)
+	run(t, db, append(settings, statements...)...)
 }
 
 // connect opens a single connection to a database.
