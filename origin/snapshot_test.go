@@ -145,7 +145,7 @@ func (r *rankings) lines(f *fieldmark.RankingFile) (all []rankingfile.Line) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	head, err := rankingfile.ParseHead(content[int64(len(content))-f.HeadBytes:], f.HeadSHA256)
+	head, err := rankingfile.ParseFooter(content[int64(len(content))-f.HeadBytes:], f.HeadSHA256)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -430,7 +430,7 @@ func TestRankingFileInS3(t *testing.T) {
 	if err != nil || resp.StatusCode != http.StatusPartialContent {
 		t.Fatalf("read %s: %s, %v", f.URL, resp.Status, err)
 	}
-	if _, err := rankingfile.ParseHead(head, f.HeadSHA256); err != nil {
+	if _, err := rankingfile.ParseFooter(head, f.HeadSHA256); err != nil {
 		t.Error(err)
 	}
 	if u, err := url.Parse(f.URL); err != nil || u.Query().Get("X-Amz-Expires") != "900" {

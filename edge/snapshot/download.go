@@ -20,36 +20,36 @@ const framesAtOnce = 4
 // download reads all frames of a file. A frame that does not arrive is requested again, not those before it.
 func (l *Loader) download(ctx context.Context, f *fieldmark.RankingFile) (*Loaded, error) {
 	day, err := time.Parse(time.DateOnly, f.Day)
-	if err != nil || f.HeadBytes <= 0 || f.HeadBytes > rankingfile.MaxHead || f.Bytes > rankingfile.MaxFile {
-		return nil, fmt.Errorf("day %.20q, %d bytes, head of %d bytes", f.Day, f.Bytes, f.HeadBytes)
+	if err != nil || f.HeadBytes <= 0 || f.HeadBytes > rankingfile.MaxFooter || f.Bytes > rankingfile.MaxFile {
+		return nil, fmt.Errorf("day %.20q, %d bytes, footer of %d bytes", f.Day, f.Bytes, f.HeadBytes)
 	}
-	var head rankingfile.Head
-	// The head is at the end of the file, because its writer knows the frames only then.
+	var footer rankingfile.Footer
+	// The footer is at the end of the file, because its writer knows the frames only then.
 	if err := l.fetch(ctx, f, f.Bytes-f.HeadBytes, f.HeadBytes, func(b []byte) error {
-		head, err = rankingfile.ParseHead(b, f.HeadSHA256)
+		footer, err = rankingfile.ParseFooter(b, f.HeadSHA256)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	// The list came from the origin, and the file perhaps from other storage: both must agree.
-	if head.Epoch != f.Epoch || head.Event != f.Event || head.Module != f.Module || head.Day != f.Day ||
-		head.Lines != f.Lines || head.Bytes() != f.Bytes-f.HeadBytes {
-		return nil, errors.New("the head is of another file")
+	if footer.Epoch != f.Epoch || footer.Event != f.Event || footer.Module != f.Module || footer.Day != f.Day ||
+		footer.Lines != f.Lines || footer.Bytes() != f.Bytes-f.HeadBytes {
+		return nil, errors.New("the footer is of another file")
 	}
 	decoder, err := rankingfile.NewDecoder()
 	if err != nil {
 		return nil, err
 	}
 	defer decoder.Close()
-	frames := make([]frame, len(head.Frames))
+	frames := make([]frame, len(footer.Frames))
 	var g errgroup.Group
 	g.SetLimit(framesAtOnce)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	offset := int64(0)
-	for i := range head.Frames {
+	for i := range footer.Frames {
 		// Frames are independent, so each can be checked and retried without the others.
-		at, of := offset, &head.Frames[i]
+		at, of := offset, &footer.Frames[i]
 		g.Go(func() error {
 			err := l.fetch(ctx, f, at, of.Bytes, func(b []byte) error { return frames[i].decode(decoder, of, b) })
 			if err != nil {

@@ -48,13 +48,13 @@ func randomLine(random *rand.Rand, i int) rankingfile.Line {
 	return l
 }
 
-var head = rankingfile.Head{Epoch: "log-1", Event: 17, Day: "2026-11-23", Module: fieldmark.ModuleRef{Name: "geo",
+var footer = rankingfile.Footer{Epoch: "log-1", Event: 17, Day: "2026-11-23", Module: fieldmark.ModuleRef{Name: "geo",
 	Version: "1.0.0", Digest: fieldmark.DigestOf(sha256.Sum256(nil))}}
 
 func writeFile(t testing.TB, lines []rankingfile.Line) ([]byte, rankingfile.File) {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := rankingfile.NewWriter(&out, head)
+	w, err := rankingfile.NewWriter(&out, footer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func writeFile(t testing.TB, lines []rankingfile.Line) ([]byte, rankingfile.File
 
 // readFile reads a file as an edge does.
 func readFile(file []byte, headBytes int64, headSum string) (lines []rankingfile.Line, err error) {
-	h, err := rankingfile.ParseHead(file[len(file)-int(headBytes):], headSum)
+	h, err := rankingfile.ParseFooter(file[len(file)-int(headBytes):], headSum)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("%d lines make two different files", n)
 		}
 		if sum := sha256.Sum256(file); f.SHA256 != hex.EncodeToString(sum[:]) || f.Bytes != int64(len(file)) ||
-			f.Head.Bytes()+f.HeadBytes != f.Bytes || len(f.Frames) != (n+rankingfile.MaxLines-1)/rankingfile.MaxLines {
+			f.Footer.Bytes()+f.HeadBytes != f.Bytes || len(f.Frames) != (n+rankingfile.MaxLines-1)/rankingfile.MaxLines {
 			t.Errorf("%d lines: file %+v of %d bytes", n, f, len(file))
 		}
 		got, err := readFile(file, f.HeadBytes, f.HeadSHA256)
@@ -122,7 +122,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Fatalf("line %d: %s", i, cmp.Diff(lines[i], got[i]))
 			}
 		}
-		// Other programs can read the content: the head is skipped.
+		// Other programs can read the content: the footer is skipped.
 		if _, err := decompress(file); err != nil {
 			t.Errorf("%d lines: zstd: %v", n, err)
 		}
@@ -157,7 +157,7 @@ func TestLongTexts(t *testing.T) {
 // TestOrder: a line that does not follow the one before is a bug of the caller, also across frames.
 func TestOrder(t *testing.T) {
 	var out bytes.Buffer
-	w, err := rankingfile.NewWriter(&out, head)
+	w, err := rankingfile.NewWriter(&out, footer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,15 +168,15 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// craft makes a file of one frame with a content and a head that may lie about it.
-func craft(content []byte, change func(*rankingfile.Head)) (file []byte, headBytes int64, headSum string) {
+// craft makes a file of one frame with a content and a footer that may lie about it.
+func craft(content []byte, change func(*rankingfile.Footer)) (file []byte, headBytes int64, headSum string) {
 	enc, err := zstd.NewWriter(nil)
 	if err != nil {
 		panic(err)
 	}
 	frame := enc.EncodeAll(content, nil)
 	sum := sha256.Sum256(frame)
-	h := head
+	h := footer
 	h.Format, h.Lines = rankingfile.Format, 1
 	h.Frames = []rankingfile.Frame{{Bytes: int64(len(frame)), Size: int64(len(content)), Lines: 1,
 		SHA256: hex.EncodeToString(sum[:]), First: "a", Last: "a"}}
@@ -195,7 +195,7 @@ func craft(content []byte, change func(*rankingfile.Head)) (file []byte, headByt
 var alias = []byte{0, 1, 'a', 1, 1, 'b'}
 
 func TestHostile(t *testing.T) {
-	none := func(*rankingfile.Head) {}
+	none := func(*rankingfile.Footer) {}
 	if _, err := readFile(craft(alias, none)); err != nil {
 		t.Fatalf("the file that all others are made from: %v", err)
 	}
@@ -228,22 +228,22 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: read %+v", name, lines)
 		}
 	}
-	for name, change := range map[string]func(*rankingfile.Head){
-		"another format":   func(h *rankingfile.Head) { h.Format = "fm-ranking-2" },
-		"no day":           func(h *rankingfile.Head) { h.Day = "today" },
-		"event before all": func(h *rankingfile.Head) { h.Event = -1 },
-		"number of lines":  func(h *rankingfile.Head) { h.Lines = 2 },
-		"more lines":       func(h *rankingfile.Head) { h.Lines, h.Frames[0].Lines = 2, 2 },
-		"too many lines":   func(h *rankingfile.Head) { h.Frames[0].Lines = rankingfile.MaxLines + 1 },
-		"large frame":      func(h *rankingfile.Head) { h.Frames[0].Size = rankingfile.MaxFrame + 1 },
-		"negative size":    func(h *rankingfile.Head) { h.Frames[0].Size = -1 },
-		"larger content":   func(h *rankingfile.Head) { h.Frames[0].Size++ },
-		"smaller content":  func(h *rankingfile.Head) { h.Frames[0].Size-- },
-		"more bytes":       func(h *rankingfile.Head) { h.Frames[0].Bytes++ },
-		"another digest":   func(h *rankingfile.Head) { h.Frames[0].SHA256 = strings.Repeat("0", 64) },
-		"another last":     func(h *rankingfile.Head) { h.Frames[0].Last = "b" },
-		"overlap":          func(h *rankingfile.Head) { h.Lines, h.Frames = 2, append(h.Frames, h.Frames[0]) },
-		"many frames": func(h *rankingfile.Head) {
+	for name, change := range map[string]func(*rankingfile.Footer){
+		"another format":   func(h *rankingfile.Footer) { h.Format = "fm-ranking-2" },
+		"no day":           func(h *rankingfile.Footer) { h.Day = "today" },
+		"event before all": func(h *rankingfile.Footer) { h.Event = -1 },
+		"number of lines":  func(h *rankingfile.Footer) { h.Lines = 2 },
+		"more lines":       func(h *rankingfile.Footer) { h.Lines, h.Frames[0].Lines = 2, 2 },
+		"too many lines":   func(h *rankingfile.Footer) { h.Frames[0].Lines = rankingfile.MaxLines + 1 },
+		"large frame":      func(h *rankingfile.Footer) { h.Frames[0].Size = rankingfile.MaxFrame + 1 },
+		"negative size":    func(h *rankingfile.Footer) { h.Frames[0].Size = -1 },
+		"larger content":   func(h *rankingfile.Footer) { h.Frames[0].Size++ },
+		"smaller content":  func(h *rankingfile.Footer) { h.Frames[0].Size-- },
+		"more bytes":       func(h *rankingfile.Footer) { h.Frames[0].Bytes++ },
+		"another digest":   func(h *rankingfile.Footer) { h.Frames[0].SHA256 = strings.Repeat("0", 64) },
+		"another last":     func(h *rankingfile.Footer) { h.Frames[0].Last = "b" },
+		"overlap":          func(h *rankingfile.Footer) { h.Lines, h.Frames = 2, append(h.Frames, h.Frames[0]) },
+		"many frames": func(h *rankingfile.Footer) {
 			for len(h.Frames) <= rankingfile.MaxFrames {
 				h.Frames = append(h.Frames, h.Frames[0])
 			}
@@ -257,7 +257,7 @@ func TestHostile(t *testing.T) {
 	file, n, sum := craft(alias, none)
 	file[len(file)-3] ^= 1
 	if _, err := readFile(file, n, sum); err == nil {
-		t.Error("a head with another digest was read")
+		t.Error("a footer with another digest was read")
 	}
 }
 
@@ -291,7 +291,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		lines, err := readFile(craft(content, func(*rankingfile.Head) {}))
+		lines, err := readFile(craft(content, func(*rankingfile.Footer) {}))
 		if err != nil {
 			return
 		}
@@ -303,13 +303,13 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzHead: no head makes the reader panic or passes with frames beyond the bounds.
+// FuzzHead: no footer makes the reader panic or passes with frames beyond the bounds.
 func FuzzHead(f *testing.F) {
-	file, n, _ := craft(alias, func(*rankingfile.Head) {})
+	file, n, _ := craft(alias, func(*rankingfile.Footer) {})
 	f.Add(file[len(file)-int(n):])
 	f.Fuzz(func(t *testing.T, end []byte) {
 		sum := sha256.Sum256(end)
-		h, err := rankingfile.ParseHead(end, hex.EncodeToString(sum[:]))
+		h, err := rankingfile.ParseFooter(end, hex.EncodeToString(sum[:]))
 		if err == nil && (len(h.Frames) > rankingfile.MaxFrames || h.Bytes() > rankingfile.MaxFile) {
 			t.Fatalf("accepted %+v", h)
 		}
@@ -322,7 +322,7 @@ type errWriter struct{}
 func (errWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func TestWriteError(t *testing.T) {
-	w, err := rankingfile.NewWriter(errWriter{}, head)
+	w, err := rankingfile.NewWriter(errWriter{}, footer)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ const (
 	MaxFrame = 32 << 20
 	// MaxFrames is how many frames a file has at most: 33 million lines, of which an edge needs 10 GB.
 	MaxFrames = 512
-	// MaxHead is the size of the head in bytes; a frame takes some 250 of them.
-	MaxHead = 256 << 10
+	// MaxFooter is the size of the footer in bytes; a frame takes some 250 of them.
+	MaxFooter = 256 << 10
 	// MaxFile is the size of a file in bytes: 33 million common lines of 60.
 	MaxFile = 2 << 30
 
@@ -35,19 +35,19 @@ const (
 	maxMicros    = 1 << 53 // microseconds: the year 2255
 )
 
-// Format is the name of the format, in the head.
+// Format is the name of the format, in the footer.
 const Format = "fm-ranking-1"
 
-// skippable begins the frame that has the head; its size follows (RFC 8878, section 3.1.2).
+// skippable begins the frame that has the footer; its size follows (RFC 8878, section 3.1.2).
 const skippable = 0x184D2A50
 
-// headPrefix is the size in bytes of what precedes the JSON of the head.
-const headPrefix = 8
+// footerPrefix is the size in bytes of what precedes the JSON of the footer.
+const footerPrefix = 8
 
 var errInvalid = errors.New("invalid ranking file")
 
-// Head describes a file.
-type Head struct {
+// Footer describes a file.
+type Footer struct {
 	Format string              `json:"format"`
 	Epoch  string              `json:"epoch"`  // of the event log
 	Event  int64               `json:"event"`  // the newest event that the lines include
@@ -67,23 +67,23 @@ type Frame struct {
 	Last   fieldmark.Slug `json:"last"`
 }
 
-// ParseHead reads the end of a file, whose size and digest the caller has from the origin.
-func ParseHead(b []byte, sum string) (h Head, err error) {
+// ParseFooter parses the footer of a file. The list of files has its size and its digest, sum.
+func ParseFooter(b []byte, sum string) (h Footer, err error) {
 	if digest := sha256.Sum256(b); hex.EncodeToString(digest[:]) != sum {
-		return h, fmt.Errorf("%w: the head does not have the digest %s", errInvalid, sum)
+		return h, fmt.Errorf("%w: the footer does not have the digest %s", errInvalid, sum)
 	}
-	if len(b) < headPrefix || len(b) > MaxHead || binary.LittleEndian.Uint32(b) != skippable ||
-		int(binary.LittleEndian.Uint32(b[4:])) != len(b)-headPrefix {
-		return h, fmt.Errorf("%w: no head of %d bytes", errInvalid, len(b))
+	if len(b) < footerPrefix || len(b) > MaxFooter || binary.LittleEndian.Uint32(b) != skippable ||
+		int(binary.LittleEndian.Uint32(b[4:])) != len(b)-footerPrefix {
+		return h, fmt.Errorf("%w: no footer of %d bytes", errInvalid, len(b))
 	}
-	if err := json.Unmarshal(b[headPrefix:], &h); err != nil {
-		return h, fmt.Errorf("%w: head: %w", errInvalid, err)
+	if err := json.Unmarshal(b[footerPrefix:], &h); err != nil {
+		return h, fmt.Errorf("%w: footer: %w", errInvalid, err)
 	}
 	return h, h.check(len(b))
 }
 
-// check checks a head of a size in bytes.
-func (h *Head) check(size int) error {
+// check checks a footer of a size in bytes.
+func (h *Footer) check(size int) error {
 	if h.Format != Format {
 		return fmt.Errorf("%w: format %.40q, want %q", errInvalid, h.Format, Format)
 	}
@@ -100,13 +100,13 @@ func (h *Head) check(size int) error {
 		lines, bytes, last = lines+f.Lines, bytes+f.Bytes, f.Last
 	}
 	if lines != h.Lines || bytes > MaxFile {
-		return fmt.Errorf("%w: %d lines in frames, %d in the head, %d bytes", errInvalid, lines, h.Lines, bytes)
+		return fmt.Errorf("%w: %d lines in frames, %d in the footer, %d bytes", errInvalid, lines, h.Lines, bytes)
 	}
 	return nil
 }
 
 // Bytes returns the size of all frames.
-func (h *Head) Bytes() (n int64) {
+func (h *Footer) Bytes() (n int64) {
 	for i := range h.Frames {
 		n += h.Frames[i].Bytes
 	}
@@ -233,8 +233,8 @@ func (p *parser) line(l *Line, words []string) {
 	p.numbers(&l.Values)
 }
 
-// numbers reads what appendNumbers has written. It fails for what no ranking may contain: ranks are counted in
-// tables that scores are indices of.
+// numbers reads what appendNumbers has written. It fails for values that no ranking may contain: scores index the
+// rank tables, so one that is out of range would be out of their bounds.
 func (p *parser) numbers(v *Values) {
 	v.AsOf, v.Certainty = int64(p.number(maxMicros)), int32(p.number(maxCertainty))
 	if v.Scored {

@@ -19,11 +19,11 @@ const flushAt = MaxFrame / 4
 
 // Writer writes a file. Its memory does not grow with the lines. The same lines make the same bytes.
 type Writer struct {
-	to   io.Writer
-	zstd *zstd.Encoder
-	head Head
-	sum  hash.Hash // of the file
-	size int64
+	to     io.Writer
+	zstd   *zstd.Encoder
+	footer Footer
+	sum    hash.Hash // of the file
+	size   int64
 
 	body  []byte // the lines of the frame
 	words map[string]uint64
@@ -33,31 +33,31 @@ type Writer struct {
 
 // File describes a file that is complete.
 type File struct {
-	Head
+	Footer
 	SHA256     string // of the file, in hexadecimal
 	Bytes      int64
 	HeadSHA256 string // of the last HeadBytes bytes
 	HeadBytes  int64
 }
 
-// NewWriter returns a Writer. Of head, the lines and frames are set by the writer.
-func NewWriter(to io.Writer, head Head) (*Writer, error) {
+// NewWriter returns a Writer. Of footer, the lines and frames are set by the writer.
+func NewWriter(to io.Writer, footer Footer) (*Writer, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault),
 		zstd.WithWindowSize(MaxFrame/4))
 	if err != nil {
 		return nil, fmt.Errorf("prepare a ranking file: %w", err)
 	}
-	head.Format, head.Lines, head.Frames = Format, 0, []Frame{}
-	return &Writer{to: to, zstd: enc, head: head, sum: sha256.New(), words: map[string]uint64{}}, nil
+	footer.Format, footer.Lines, footer.Frames = Format, 0, []Frame{}
+	return &Writer{to: to, zstd: enc, footer: footer, sum: sha256.New(), words: map[string]uint64{}}, nil
 }
 
 // SetEvent sets the newest event that the lines include.
-func (w *Writer) SetEvent(n int64) { w.head.Event = n }
+func (w *Writer) SetEvent(n int64) { w.footer.Event = n }
 
 // Add adds a line. Slugs must ascend.
 func (w *Writer) Add(l *Line) error {
-	if l.Slug <= w.frame.Last || w.frame.Lines == 0 && len(w.head.Frames) > 0 &&
-		l.Slug <= w.head.Frames[len(w.head.Frames)-1].Last {
+	if l.Slug <= w.frame.Last || w.frame.Lines == 0 && len(w.footer.Frames) > 0 &&
+		l.Slug <= w.footer.Frames[len(w.footer.Frames)-1].Last {
 		return fmt.Errorf("BUG: %s follows %s in a ranking file", l.Slug, w.frame.Last)
 	}
 	if w.frame.Lines == 0 {
@@ -107,11 +107,11 @@ func (w *Writer) flush() error {
 	sum := sha256.Sum256(compressed)
 	f := w.frame
 	f.Bytes, f.Size, f.SHA256 = int64(len(compressed)), int64(len(raw)), hex.EncodeToString(sum[:])
-	w.head.Frames = append(w.head.Frames, f)
-	w.head.Lines += f.Lines
+	w.footer.Frames = append(w.footer.Frames, f)
+	w.footer.Lines += f.Lines
 	w.body, w.table, w.frame = w.body[:0], w.table[:0], Frame{}
 	clear(w.words)
-	if len(w.head.Frames) > MaxFrames {
+	if len(w.footer.Frames) > MaxFrames {
 		return errors.New("a ranking file has too many brands")
 	}
 	return w.write(compressed)
@@ -131,17 +131,17 @@ func (w *Writer) Close() (File, error) {
 	if err := w.flush(); err != nil {
 		return File{}, err
 	}
-	text, err := json.Marshal(w.head)
+	text, err := json.Marshal(w.footer)
 	if err != nil {
-		return File{}, fmt.Errorf("encode the head of a ranking file: %w", err)
+		return File{}, fmt.Errorf("encode the footer of a ranking file: %w", err)
 	}
-	head := binary.LittleEndian.AppendUint32(nil, skippable)
-	head = append(binary.LittleEndian.AppendUint32(head, uint32(len(text))), text...)
-	sum := sha256.Sum256(head)
-	f := File{HeadSHA256: hex.EncodeToString(sum[:]), HeadBytes: int64(len(head))}
-	if err := errors.Join(w.write(head), w.zstd.Close()); err != nil {
+	footer := binary.LittleEndian.AppendUint32(nil, skippable)
+	footer = append(binary.LittleEndian.AppendUint32(footer, uint32(len(text))), text...)
+	sum := sha256.Sum256(footer)
+	f := File{HeadSHA256: hex.EncodeToString(sum[:]), HeadBytes: int64(len(footer))}
+	if err := errors.Join(w.write(footer), w.zstd.Close()); err != nil {
 		return File{}, err
 	}
-	f.Head, f.SHA256, f.Bytes = w.head, hex.EncodeToString(w.sum.Sum(nil)), w.size
+	f.Footer, f.SHA256, f.Bytes = w.footer, hex.EncodeToString(w.sum.Sum(nil)), w.size
 	return f, nil
 }

@@ -147,9 +147,9 @@ func (s *Service) make(ctx context.Context, module fieldmark.ModuleRef, now time
 	f := store.RankingFile{ID: fieldmark.NewID(fieldmark.PrefixRanking, now)}
 	var old []fieldmark.Slug
 	err = s.cfg.Objects.Put(ctx, objectKey(f.ID), func(to io.Writer) (err error) {
-		head := rankingfile.Head{Epoch: log.Name, Event: log.Head, Module: module,
+		footer := rankingfile.Footer{Epoch: log.Name, Event: log.Head, Module: module,
 			Day: now.UTC().Format(time.DateOnly)}
-		f.RankingFile, old, err = s.write(ctx, to, head, now)
+		f.RankingFile, old, err = s.write(ctx, to, footer, now)
 		return err
 	})
 	if err != nil {
@@ -177,15 +177,15 @@ func (s *Service) make(ctx context.Context, module fieldmark.ModuleRef, now time
 
 // write writes the lines of all brands as of now, from one snapshot of the database. Old are the brands whose
 // standings have no values, at most maxDue: a process of an earlier release has computed them, or they are damaged.
-func (s *Service) write(ctx context.Context, to io.Writer, head rankingfile.Head,
+func (s *Service) write(ctx context.Context, to io.Writer, footer rankingfile.Footer,
 	now time.Time) (f fieldmark.RankingFile, old []fieldmark.Slug, err error) {
-	w, err := rankingfile.NewWriter(to, head)
+	w, err := rankingfile.NewWriter(to, footer)
 	if err != nil {
 		return f, nil, err
 	}
 	due := 0
 	add := func(b *store.RankedBrand) error {
-		if b.Module != "" && b.Module != head.Module.Digest {
+		if b.Module != "" && b.Module != footer.Module.Digest {
 			return errUnsettled
 		}
 		l, err := line(b, now)
