@@ -320,7 +320,7 @@ func (n *originNode) build(ctx context.Context, o *originSettings, secret []byte
 // pages returns the handlers of HTML pages by the path that they begin with.
 func (n *originNode) pages(o *originSettings, nodeToken string, log *slog.Logger) (map[string]http.Handler, error) {
 	console, err := admin.New(admin.Config{Service: n.service, Log: log, NodeToken: nodeToken,
-		Secure: o.secureCookies(), Facts: o.facts(n.dbName)})
+		Secure: o.secureCookies(), Settings: o.consoleSettings(n.dbName)})
 	if err != nil {
 		return nil, err
 	}
@@ -410,8 +410,8 @@ func splitPages(api http.Handler, pages map[string]http.Handler) http.Handler {
 	})
 }
 
-// facts returns the settings that the admin console shows: none is secret.
-func (o *originSettings) facts(database string) []admin.Fact {
+// consoleSettings returns the settings that the admin console shows: none is secret.
+func (o *originSettings) consoleSettings(database string) []admin.Setting {
 	retention := func(d time.Duration) string {
 		if d < 0 {
 			return "forever"
@@ -419,7 +419,7 @@ func (o *originSettings) facts(database string) []admin.Fact {
 		return formatDays(d)
 	}
 	onOff := map[bool]string{true: "on", false: "off"}
-	return []admin.Fact{
+	return []admin.Setting{
 		{Name: "Version", Value: version},
 		{Name: "Database", Value: database},
 		{Name: "Address", Value: o.publicURL},

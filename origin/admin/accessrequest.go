@@ -209,8 +209,8 @@ func (h *accessRequestHandler) approve(req *request) error {
 		if a.NewAccount {
 			text = "The account " + a.Account + " is created. " + text
 		}
-		return h.confirm(req, web.Question{Title: "Approve the request of " + r.Organization + "?", Text: text,
-			Button: "Approve request", Back: accessPath + "/" + id, Mild: true})
+		return h.confirm(req, web.Confirmation{Title: "Approve the request of " + r.Organization + "?", Text: text,
+			Button: "Approve request", Back: accessPath + "/" + id, Safe: true})
 	}
 	_, err := h.requests.Approve(req.r.Context(), id, a)
 	if e := fieldmark.AsError(err); a.NewAccount && err != nil {
@@ -233,7 +233,7 @@ func (h *accessRequestHandler) decline(req *request) error {
 		if err != nil {
 			return err
 		}
-		return h.confirm(req, web.Question{Title: "Decline the request of " + r.Organization + "?",
+		return h.confirm(req, web.Confirmation{Title: "Decline the request of " + r.Organization + "?",
 			Back:   accessPath + "/" + id,
 			Text:   "The decision cannot be changed. The applicant sees the reason: “" + reason + "”",
 			Button: "Decline request"})

@@ -212,7 +212,7 @@ func (h *accountHandler) removeOffer(req *request) error {
 		return err
 	}
 	if !web.Confirmed(req.r) {
-		return h.confirm(req, web.Question{Title: fmt.Sprintf("Remove the offer “%s”?", o.Name),
+		return h.confirm(req, web.Confirmation{Title: fmt.Sprintf("Remove the offer “%s”?", o.Name),
 			Text: "No account has it.", Button: "Remove offer", Back: offersPath})
 	}
 	if err := h.offers.Delete(req.r.Context(), id, nil); err != nil {

@@ -20,12 +20,12 @@ type Config struct {
 	Log     *slog.Logger // actions of administrators and errors; nil: discarded
 	// edges that send it may report the client's address and scheme: see fieldmark.ParseNodeTokens
 	NodeToken string
-	Facts     []Fact // the settings of this origin that the settings page shows
-	Secure    bool   // browsers use HTTPS only; false: edges report the scheme of each request
+	Settings  []Setting // the settings of this origin that the settings page shows
+	Secure    bool      // browsers use HTTPS only; false: edges report the scheme of each request
 }
 
-// Fact is a setting on the settings page.
-type Fact struct{ Name, Value string }
+// Setting is a setting of the process on the settings page.
+type Setting struct{ Name, Value string }
 
 // handler routes requests to the handlers of the pages, after it has checked the session and the role of the
 // user. It does not change after New.
@@ -58,7 +58,7 @@ func New(cfg Config) (http.Handler, error) {
 		mux:        http.NewServeMux(),
 	}
 	h.signIn = &signInHandler{h.console, h.Forwarding, h.sessions, o.Access.SignOn}
-	h.routes(o, cfg.Facts)
+	h.routes(o, cfg.Settings)
 
 	guard := &web.Guard{Forwarding: h.Forwarding, Log: h.log,
 		Message: func(w http.ResponseWriter, r *http.Request, status int, title, text string) {

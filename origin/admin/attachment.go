@@ -175,7 +175,7 @@ func (h *attachmentHandler) remove(req *request) error {
 		if err != nil {
 			return err
 		}
-		return h.confirm(req, web.Question{Title: "Remove " + cmp.Or(a.Name, "this file") + "?",
+		return h.confirm(req, web.Confirmation{Title: "Remove " + cmp.Or(a.Name, "this file") + "?",
 			Text: "This deletes the file permanently. The page still shows that it was removed, when, and by whom. " +
 				"Backups keep it until they are deleted.", Button: "Remove file",
 			Back: missionsPath + "/" + mission})

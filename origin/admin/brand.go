@@ -356,7 +356,7 @@ func (h *brandHandler) importBrands(req *request) error {
 		Rejected: rejectedLines(report.Rejected, lineOf), Back: brandsPath})
 }
 
-// showImport shows what became of the rows of a file. Its title does not claim more than was imported.
+// showImport shows the results of the rows of a file. Its title does not claim more than was imported.
 // A file that changed nothing is no error.
 func (h *brandHandler) showImport(req *request, what string, d importData) error {
 	title := what + " imported"

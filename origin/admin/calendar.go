@@ -121,7 +121,7 @@ func (h *calendarHandler) create(req *request) error {
 }
 
 // update rotates the address of a feed or revokes it.
-// Both end the current address at once, so a question comes first.
+// Both end the current address at once, so they ask for confirmation.
 func (h *calendarHandler) update(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -157,12 +157,12 @@ func (h *calendarHandler) confirmFeed(req *request, id, do string) error {
 	if err != nil {
 		return err
 	}
-	// The question names the feed, so that a wrong click is noticed.
+	// The confirmation names the feed, so that a wrong click is noticed.
 	i := slices.IndexFunc(list, func(c fieldmark.Calendar) bool { return c.ID == id })
 	if i < 0 {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "This feed does not exist.")
 	}
-	q := web.Question{Title: "End the feed “" + list[i].Name + "”?", Text: "The feed stops working for everyone.",
+	q := web.Confirmation{Title: "End the feed “" + list[i].Name + "”?", Text: "The feed stops working for everyone.",
 		Button: "End feed", Back: calendarsPath}
 	if do == "rotate" {
 		q.Title, q.Button = "Change the address of the feed “"+list[i].Name+"”?", "Change address"
@@ -296,7 +296,7 @@ func (h *technicianHandler) update(req *request) error {
 		}
 		// Without a name the id is what an administrator knows.
 		who := cmp.Or(links[i].Assignee.Name, links[i].Assignee.ID)
-		q := web.Question{Title: "End the link of " + who + "?", Button: "End link", Back: techniciansPath,
+		q := web.Confirmation{Title: "End the link of " + who + "?", Button: "End link", Back: techniciansPath,
 			Text: "The page stops working at once. Work that the phone has not sent stays on it until it opens a new " +
 				"link of this person."}
 		if do == "rotate" {
@@ -307,7 +307,7 @@ func (h *technicianHandler) update(req *request) error {
 	}
 	switch do {
 	case "rotate":
-		// Without a time the rotation has the usual life of 30 days, as the question says.
+		// Without a time the rotation has the default lifetime of 30 days, as the confirmation says.
 		made, err := h.links.Rotate(req.r.Context(), id, fieldmark.TechnicianLinkRotation{})
 		if err != nil {
 			return err

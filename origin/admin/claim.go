@@ -89,8 +89,7 @@ func (h *claimHandler) showClaim(req *request, status int, bad []web.FormError) 
 	return h.show(req, status, "claim", web.Page{Title: title, Errors: bad, Data: d})
 }
 
-// revoke ends a claim.
-// The keys and sessions of the account of the claim end with it, so a question comes first.
+// revoke ends a claim. It asks for confirmation first, because the keys and sessions of the account end with it.
 func (h *claimHandler) revoke(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -101,7 +100,7 @@ func (h *claimHandler) revoke(req *request) error {
 		if err != nil {
 			return err
 		}
-		return h.confirm(req, web.Question{Title: "Revoke the claim of " + cmp.Or(string(c.Brand), c.URL) + "?",
+		return h.confirm(req, web.Confirmation{Title: "Revoke the claim of " + cmp.Or(string(c.Brand), c.URL) + "?",
 			Text:   "The keys and sessions of its account end now. The owner sees the reason: “" + reason + "”",
 			Button: "Revoke claim", Back: claimsPath + "/" + id})
 	}
@@ -208,10 +207,10 @@ func (h *brandRequestHandler) decide(req *request) error {
 		if err != nil {
 			return err
 		}
-		q := web.Question{Title: fmt.Sprintf("%s the request for %s?", verb, r.Brand), Button: verb + " request",
+		q := web.Confirmation{Title: fmt.Sprintf("%s the request for %s?", verb, r.Brand), Button: verb + " request",
 			Text: "The decision cannot be changed. The owner can send another request.", Back: requestsPath + "/" + id}
 		if decision.State == fieldmark.RequestApproved {
-			q.Text, q.Mild = "The change takes effect at once. The decision cannot be changed.", true
+			q.Text, q.Safe = "The change takes effect at once. The decision cannot be changed.", true
 		}
 		return h.confirm(req, q)
 	}

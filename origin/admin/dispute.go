@@ -127,7 +127,7 @@ var decisionVerbs = map[string]string{
 }
 
 // decide upholds or rejects a dispute.
-// A decision is final and published with its reason, so a question with the reason comes first.
+// It asks for confirmation and shows the reason, because a decision is final and is published with it.
 func (h *disputeHandler) decide(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (h *disputeHandler) decide(req *request) error {
 		if err != nil {
 			return err
 		}
-		return h.confirm(req, web.Question{Title: fmt.Sprintf("%s the dispute of %s for %s?", verb, d.Signal, d.Brand),
+		return h.confirm(req, web.Confirmation{Title: fmt.Sprintf("%s the dispute of %s for %s?", verb, d.Signal, d.Brand),
 			Text:   "The decision is published with your reason: “" + decision.Answer + "”",
 			Button: verb + " dispute", Back: disputesPath + "/" + id})
 	}

@@ -166,7 +166,7 @@ func keyGraceWords(hours int) string {
 }
 
 // confirmKey shows a confirmation before a key is rotated or revoked.
-// The question names the key, because rows of a table are easily mistaken.
+// The confirmation names the key, because rows of a table are easily mistaken.
 func (h *keyHandler) confirmKey(req *request, id, verb, text string) error {
 	keys, err := h.keys.List(req.r.Context())
 	if err != nil {
@@ -176,7 +176,7 @@ func (h *keyHandler) confirmKey(req *request, id, verb, text string) error {
 	if i < 0 {
 		return fieldmark.Errorf(fieldmark.CodeNotFound, "This key does not exist.")
 	}
-	return h.confirm(req, web.Question{Title: fmt.Sprintf("%s the key “%s”?", verb, keys[i].Name), Text: text,
+	return h.confirm(req, web.Confirmation{Title: fmt.Sprintf("%s the key “%s”?", verb, keys[i].Name), Text: text,
 		Button: verb + " key", Back: keysPath})
 }
 
@@ -242,7 +242,7 @@ var scopeLabels = map[fieldmark.Scope]string{
 	fieldmark.ScopeAdmin:          "administer everything (/api/admin)",
 }
 
-// revoke revokes a key, with a reason and after a question.
+// revoke revokes a key, with a reason, after a confirmation.
 func (h *keyHandler) revoke(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err

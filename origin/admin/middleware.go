@@ -154,12 +154,11 @@ func redirectToPage(req *request) error {
 	return nil
 }
 
-// confirm shows the question before an action that cannot be undone. The form is sent again with the answer:
+// confirm asks for confirmation of an action that cannot be undone. The page posts the form again:
 // see web.Confirmed.
-// The page is the answer to the first submission; nothing has happened yet.
-func (c *console) confirm(req *request, q web.Question) error {
+func (c *console) confirm(req *request, q web.Confirmation) error {
 	q.Posted = req.r.PostForm
-	return c.show(req, http.StatusOK, web.QuestionPage, web.Page{Title: q.Title, Data: q})
+	return c.show(req, http.StatusOK, web.ConfirmationPage, web.Page{Title: q.Title, Data: q})
 }
 
 // redirectWithNotice redirects to a page after a form was processed; the page shows one of the notices once.

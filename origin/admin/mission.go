@@ -132,7 +132,7 @@ func (h *missionHandler) showList(req *request, query url.Values, status int, ba
 	}
 	var rows []mission.Row
 	next := ""
-	// Such a filter has no index over all accounts: it would read every mission.
+	// These filters have no index over all accounts: without an account, they would read every mission.
 	switch narrowed := f.Text != "" || f.Priority != "" || f.Source != "" || f.Assignee != "" || f.Order != ""; {
 	case narrowed && d.Account == "":
 		status = http.StatusUnprocessableEntity
@@ -365,7 +365,7 @@ func missionFilter(query url.Values) (f mission.Search, err error) {
 	return f, nil
 }
 
-// complete moves a mission to COMPLETED through the steps between, after a question.
+// complete moves a mission to COMPLETED through the steps between, after a confirmation.
 func (h *missionHandler) complete(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -385,8 +385,8 @@ func (h *missionHandler) complete(req *request) error {
 	return req.redirectWithNotice(req.back(), "completed")
 }
 
-// back is the page of the console that a form names to return to, or the list of missions.
-// It is a page below the console only, see web.NextPage.
+// back returns the page of the console that the form returns to: the one in its input, or the list of missions.
+// web.NextPage rejects addresses outside of the console.
 func (req *request) back() string {
 	if back := web.NextPage(homePath, req.r.PostForm.Get("back")); back != homePath {
 		return back
@@ -398,14 +398,14 @@ func (req *request) back() string {
 // Each mission is a transaction.
 const maxBulk = fieldmark.DefaultMissionLimit
 
-// bulkItem is a mission of a form for several, and what became of it.
+// bulkItem is a mission of a form for several, and its result.
 type bulkItem struct {
 	fieldmark.Mission
 	Ref   string // id:version, as in the form
 	Error string
 }
 
-// bulkData is the page of a form for several missions: the question before they are canceled, the rejected form
+// bulkData is the page of a form for several missions: the confirmation before they are canceled, the rejected form
 // that assigns them, or the result.
 type bulkData struct {
 	Items   []bulkItem
@@ -465,7 +465,7 @@ func (h *missionHandler) bulk(req *request) error {
 		item := bulkItem{Mission: m, Ref: ref}
 		switch {
 		case hasCode(err, fieldmark.CodeVersionMismatch):
-			if item.Error, err = h.overtakenText(req, id, version); err != nil {
+			if item.Error, err = h.conflictText(req, id, version); err != nil {
 				return err
 			}
 		case isClientError(err):
@@ -487,9 +487,9 @@ func (h *missionHandler) bulk(req *request) error {
 	return h.show(req, status, "bulk", web.Page{Title: title, Errors: form.errors, Data: d})
 }
 
-// overtakenText returns who changed a mission after the list was opened, and what.
-// It names the first change only: the page of the mission has them all.
-func (h *missionHandler) overtakenText(req *request, id string, version int) (string, error) {
+// conflictText returns a sentence about the first change of a mission since the version that the list showed: who
+// made it, and of which members. The page of the mission shows all changes.
+func (h *missionHandler) conflictText(req *request, id string, version int) (string, error) {
 	story, err := h.missions.History(req.r.Context(), id)
 	if err != nil {
 		return "", err

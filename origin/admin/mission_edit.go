@@ -271,7 +271,7 @@ func (h *missionHandler) addNote(req *request) error {
 }
 
 // redactNote removes the text of a note.
-// The question shows the text, so that the user does not remove another one: it cannot be restored.
+// The confirmation shows the text, so that the user does not remove another one: it cannot be restored.
 func (h *missionHandler) redactNote(req *request) error {
 	if err := req.parseForm(); err != nil {
 		return err
@@ -287,7 +287,7 @@ func (h *missionHandler) redactNote(req *request) error {
 			return fieldmark.Errorf(fieldmark.CodeNotFound, "This note does not exist.")
 		}
 		n := notes.Data[i]
-		return h.confirm(req, web.Question{Title: "Redact the note of " + cmp.Or(n.Author.Name, n.Author.ID) + "?",
+		return h.confirm(req, web.Confirmation{Title: "Redact the note of " + cmp.Or(n.Author.Name, n.Author.ID) + "?",
 			Text: "This removes the text permanently: “" + n.Text + "”", Button: "Redact note",
 			Back: missionsPath + "/" + id})
 	}

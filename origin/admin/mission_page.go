@@ -384,7 +384,7 @@ func (h *missionHandler) nameOf(req *request, id, assignee string) (string, erro
 	return "", err
 }
 
-// finalMoves are the changes of the status that a question precedes, and what follows them.
+// finalMoves are the changes of the status that ask for confirmation, and their consequences.
 var finalMoves = map[fieldmark.MissionStatus]string{
 	fieldmark.MissionCompleted: fmt.Sprintf("The work is done. The mission can be reopened for %d days.",
 		mission.ReopenWithin/(24*time.Hour)),
@@ -398,9 +398,9 @@ func (h *missionHandler) confirmMove(req *request, to fieldmark.MissionStatus) e
 	if err != nil {
 		return err
 	}
-	q := web.Question{Title: fmt.Sprintf("%s “%s”?", moveLabels[to], m.Title), Text: finalMoves[to],
+	q := web.Confirmation{Title: fmt.Sprintf("%s “%s”?", moveLabels[to], m.Title), Text: finalMoves[to],
 		Button: moveLabels[to] + " mission", Back: missionsPath + "/" + m.ID,
-		Mild: to == fieldmark.MissionCompleted}
+		Safe: to == fieldmark.MissionCompleted}
 	// The skipped steps are recorded as events, which receivers get.
 	if path := mission.PathToCompleted(m.Status); to == fieldmark.MissionCompleted && len(path) > 1 {
 		q.Text += " The steps between " + web.StateWords(m.Status) + " and completed are skipped."
@@ -509,7 +509,7 @@ func (h *missionHandler) paymentOf(req *request) (fieldmark.MissionPayment, erro
 	return *story.Money, nil
 }
 
-// paymentWords names a payment in a question.
+// paymentWords names a payment in a confirmation.
 func paymentWords(p fieldmark.MissionPayment) string {
 	if p.Amount == nil {
 		return "the payment"
@@ -541,7 +541,7 @@ func (h *missionHandler) markPayment(req *request) error {
 	}
 	if to := fieldmark.PaymentStatus(move.Status); (to == fieldmark.PaymentPaid ||
 		to == fieldmark.PaymentCanceled) && !web.Confirmed(req.r) {
-		return h.confirm(req, web.Question{Title: fmt.Sprintf("Mark %s as %s?", paymentWords(p), web.StateWords(to)),
+		return h.confirm(req, web.Confirmation{Title: fmt.Sprintf("Mark %s as %s?", paymentWords(p), web.StateWords(to)),
 			Text: map[fieldmark.PaymentStatus]string{
 				fieldmark.PaymentPaid:     "After that, the payment can only be refunded.",
 				fieldmark.PaymentCanceled: "A canceled payment cannot be changed any more.",
@@ -584,7 +584,7 @@ func (h *missionHandler) refundPayment(req *request) error {
 		if p.Amount != nil {
 			amount.Currency = p.Amount.Currency
 		}
-		return h.confirm(req, web.Question{Title: fmt.Sprintf("Record a refund of %s of %s?", amount, paymentWords(p)),
+		return h.confirm(req, web.Confirmation{Title: fmt.Sprintf("Record a refund of %s of %s?", amount, paymentWords(p)),
 			Text:   "A refund cannot be removed. No money is moved: refund it where it was paid.",
 			Button: "Record refund", Back: missionsPath + "/" + p.MissionID})
 	}

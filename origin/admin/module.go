@@ -157,12 +157,12 @@ func (h *moduleHandler) rollBack(req *request) error {
 		return err
 	}
 	if !web.Confirmed(req.r) {
-		// Read for the question only: RollBack decides again what is active.
+		// Read for the confirmation only: RollBack decides again what is active.
 		now, err := h.modules.Plan(req.r.Context())
 		if err != nil {
 			return err
 		}
-		q := web.Question{Title: fmt.Sprintf("Roll back %s %s?", now.Name, now.Version), Button: "Roll back",
+		q := web.Confirmation{Title: fmt.Sprintf("Roll back %s %s?", now.Name, now.Version), Button: "Roll back",
 			Text: "All brands are scored by the previous module within seconds.", Back: modulesPath}
 		if now.Canary != nil {
 			q.Title, q.Button = fmt.Sprintf("End the canary of %s %s?", now.Canary.Name,

@@ -166,9 +166,9 @@ func (h *certificateHandler) renew(req *request) error {
 	name := req.r.PathValue("name")
 	// Confirmed first, because its order counts against limits that other names need.
 	if !web.Confirmed(req.r) {
-		return h.confirm(req, web.Question{Title: "Renew the certificate of " + name + "?", Button: "Renew certificate",
+		return h.confirm(req, web.Confirmation{Title: "Renew the certificate of " + name + "?", Button: "Renew certificate",
 			Text: "A new certificate is ordered now. Its order counts against the limits of the CA.",
-			Back: certificatesPath, Mild: true})
+			Back: certificatesPath, Safe: true})
 	}
 	if _, err := h.certificates.Renew(req.r.Context(), name); err != nil {
 		return err
@@ -394,7 +394,7 @@ func (h *cdnHandler) purge(req *request) error {
 		if err != nil {
 			return err
 		}
-		return h.confirm(req, web.Question{Title: "Purge everything from the CDN " + c.Name + "?",
+		return h.confirm(req, web.Confirmation{Title: "Purge everything from the CDN " + c.Name + "?",
 			Text: "Edges get more requests until it is full again.", Button: "Purge everything", Back: cdnsPath})
 	}
 	return h.try(req, h.cdns.Purge, "cdn.purged", "cdn-purge")
@@ -435,7 +435,7 @@ func (h *cdnHandler) remove(req *request) error {
 		return err
 	}
 	if !web.Confirmed(req.r) {
-		return h.confirm(req, web.Question{Title: "Remove the CDN " + c.Name + "?", Button: "Remove CDN",
+		return h.confirm(req, web.Confirmation{Title: "Remove the CDN " + c.Name + "?", Button: "Remove CDN",
 			Back: cdnsPath,
 			Text: "It is no longer purged: changes are visible there only when a lifetime ends. Its token is deleted."})
 	}

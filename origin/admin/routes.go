@@ -46,7 +46,7 @@ const (
 
 // routes registers every page and form with what it requires: nothing, a session, the administrator role, or
 // a password that was entered recently.
-func (h *handler) routes(o *origin.Service, facts []Fact) {
+func (h *handler) routes(o *origin.Service, settings []Setting) {
 	// Public: the page of the sign-in needs them.
 	h.mux.Handle("GET "+stylePath, h.templates.style)
 	h.mux.Handle("GET "+scriptPath, h.templates.script)
@@ -73,7 +73,7 @@ func (h *handler) routes(o *origin.Service, facts []Fact) {
 	h.cdnRoutes(&cdnHandler{h.console, o.CDNs})
 	h.certificateRoutes(&certificateHandler{h.console, o.Certificates})
 	h.auditLogRoutes(&auditLogHandler{h.console})
-	h.settingsRoutes(&settingsHandler{h.console, o, facts, o.Access.Admins, h.sessions, o.Access.SignOn})
+	h.settingsRoutes(&settingsHandler{h.console, o, settings, o.Access.Admins, h.sessions, o.Access.SignOn})
 	h.formRedirects()
 	// The path with a slash is another one to ServeMux, and people type both.
 	h.mux.Handle("GET "+homePath+"/{$}", http.RedirectHandler(homePath, http.StatusSeeOther))

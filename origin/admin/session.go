@@ -183,7 +183,7 @@ func (h *signInHandler) confirmForm(req *request) (confirmed bool, err error) {
 		posted.Del(name) // the action must not repeat them in another form
 	}
 	form := reauthForm(req, h.signOn, homePath)
-	form.Action, form.Inputs = req.r.URL.Path, web.Question{Posted: posted}.Inputs()
+	form.Action, form.Inputs = req.r.URL.Path, web.Confirmation{Posted: posted}.Inputs()
 	if password == "" && code == "" {
 		return false, h.showReauth(req, http.StatusForbidden, form)
 	}

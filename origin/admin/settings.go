@@ -20,25 +20,25 @@ import (
 type settingsHandler struct {
 	*console
 	origin   *origin.Service // health and statistics only
-	facts    []Fact          // the settings of the process
+	settings []Setting       // of the process
 	admins   *access.Admins
 	sessions *access.Sessions
 	signOn   *access.SignOn
 }
 
 // settingsData is the settings page: health, settings, users and sessions.
-// Settings are shown and cannot be changed here: they are those of the process.
+// The settings are those of the process, so this page cannot change them.
 type settingsData struct {
 	Healthy         bool
 	Stats           origin.Stats
-	Facts           []Fact
+	Settings        []Setting
 	Admins          []fieldmark.Admin
 	Sessions        []access.SessionInfo
 	CurrentSession  string // name of this session
 	Factor          bool   // the user has two-factor authentication
 	Reauthenticated bool
-	Foreign         bool         // the user signs in with the provider
-	Reauth          reauthData   // the form that does it
+	External        bool         // the user signs in with the provider
+	Reauth          reauthData   // the form that confirms the identity
 	Offered         *access.TOTP // offered, not active yet
 	QR              template.HTML
 }
@@ -48,13 +48,14 @@ func (h *settingsHandler) get(req *request) error {
 	return h.showSettings(req, http.StatusOK, nil, nil)
 }
 
-// offered is two-factor authentication that is not active until its first code was entered.
+// showSettings shows the page. offered is two-factor authentication that is not active until its first code was
+// entered.
 func (h *settingsHandler) showSettings(req *request, status int, bad []web.FormError, offered *access.TOTP) error {
 	ctx := req.r.Context()
 	d := settingsData{
-		Healthy: h.origin.Health(ctx) == nil, Facts: h.facts, CurrentSession: req.session.Name,
+		Healthy: h.origin.Health(ctx) == nil, Settings: h.settings, CurrentSession: req.session.Name,
 		Reauthenticated: req.session.Reauthenticated(time.Now()), Reauth: reauthForm(req, h.signOn, settingsPath),
-		Factor: req.session.HasTOTP, Foreign: req.session.External, Offered: offered,
+		Factor: req.session.HasTOTP, External: req.session.External, Offered: offered,
 	}
 	var err error
 	if d.Stats, err = h.origin.Stats(ctx, origin.MaxCount); err != nil {
@@ -88,7 +89,7 @@ func (h *settingsHandler) setSecondFactor(req *request) error {
 		return err
 	}
 	if !req.session.Reauthenticated(time.Now()) {
-		return req.redirectWithNotice(settingsPath, "unproved")
+		return req.redirectWithNotice(settingsPath, "reauth-required")
 	}
 	// The secret comes from the form of the offer: the server has stored none.
 	form, done := req.r.PostForm, "factor-on"
@@ -108,7 +109,7 @@ func (h *settingsHandler) setSecondFactor(req *request) error {
 		}
 	case "off":
 		if done = "factor-off"; !web.Confirmed(req.r) {
-			return h.confirm(req, web.Question{Title: "Turn off two-factor authentication of " + req.user + "?",
+			return h.confirm(req, web.Confirmation{Title: "Turn off two-factor authentication of " + req.user + "?",
 				Text:   "The codes of your app stop working. A new setup has a new secret.",
 				Button: "Turn off", Back: settingsPath})
 		}
@@ -142,7 +143,7 @@ func (h *settingsHandler) endSession(req *request) error {
 	for _, s := range sessions {
 		if s.Name == name && (req.canWrite() || s.User == req.user) {
 			if !web.Confirmed(req.r) {
-				q := web.Question{Title: "End the session of " + s.User + "?", Button: "End session",
+				q := web.Confirmation{Title: "End the session of " + s.User + "?", Button: "End session",
 					Back: settingsPath,
 					Text: s.User + " is signed out of the session from " +
 						s.CreatedAt.Std().Format("2006-01-02 15:04") +

@@ -233,10 +233,10 @@ func (h *webhookHandler) showEndpoint(
 	return h.show(req, status, "endpoint", web.Page{Title: "Webhook endpoint", Errors: bad, Data: d})
 }
 
-// endpointQuestions are the confirmations before changes of an endpoint; their titles lack its address. An endpoint is
-// enabled without a question unless the held messages are discarded.
+// endpointConfirmations are the confirmations before changes of an endpoint; their titles lack its address. An endpoint is
+// enabled without a confirmation unless the held messages are discarded.
 // Each is shown because the change cannot be undone, or interrupts the receiver.
-var endpointQuestions = map[string]web.Question{
+var endpointConfirmations = map[string]web.Confirmation{
 	"rotate": {Title: "Rotate the secret of %s?", Button: "Rotate secret",
 		Text: "The new secret is shown once. The receiver must know it before the old one ends."},
 	"delete": {Title: "Delete the endpoint %s?", Button: "Delete endpoint",
@@ -245,11 +245,11 @@ var endpointQuestions = map[string]web.Question{
 		Text: "The endpoint gets new messages only."},
 }
 
-// endpointQuestion returns the question before the posted change, if it needs one and has no answer.
-// Enabling with discarding needs one; enabling alone does not.
-func endpointQuestion(req *request) (web.Question, bool) {
+// endpointConfirmation returns the confirmation of the posted change, and reports whether the change needs one and
+// is not confirmed yet.
+func endpointConfirmation(req *request) (web.Confirmation, bool) {
 	do := req.r.PostForm.Get("do")
-	q, ok := endpointQuestions[do]
+	q, ok := endpointConfirmations[do]
 	keeps := do == "enable" && req.r.PostForm.Get("held") != string(fieldmark.HeldSkip)
 	return q, ok && !keeps && !web.Confirmed(req.r)
 }
@@ -265,7 +265,7 @@ func (h *webhookHandler) update(req *request) error {
 		prefix = do + "-" // both forms have the same inputs
 	}
 	ctx, id, form := req.r.Context(), req.r.PathValue("id"), req.readForm(prefix)
-	if q, ok := endpointQuestion(req); ok {
+	if q, ok := endpointConfirmation(req); ok {
 		e, err := h.webhooks.Endpoint(ctx, "", id)
 		if err != nil {
 			return err
@@ -341,7 +341,7 @@ func (h *webhookHandler) update(req *request) error {
 func (h *webhookHandler) change(ctx context.Context, id string, form *form) error {
 	url, description := strings.TrimSpace(form.posted.Get("url")), strings.TrimSpace(form.posted.Get("description"))
 	events := strings.Fields(form.posted.Get("events"))
-	if len(events) == 0 { // the service would keep those of before
+	if len(events) == 0 { // the service would keep the previous ones
 		form.addError("events", "Events: enter at least one type.")
 		return nil
 	}

@@ -165,7 +165,7 @@ func evidenceErrors(e *fieldmark.Error, list []web.FormError, posted func(string
 func (h *handler) withdrawDispute(req *request) error {
 	// Withdrawing cannot be undone, so it needs a confirmation.
 	if !web.Confirmed(req.r) {
-		return req.confirm(h, web.Question{Title: "Withdraw the dispute?", Button: "Withdraw dispute",
+		return req.confirm(h, web.Confirmation{Title: "Withdraw the dispute?", Button: "Withdraw dispute",
 			Back: "/disputes", Text: "It ends without a decision. The finding stays as it is."})
 	}
 	_, err := h.origin.Brands.Disputes.Withdraw(req.r.Context(), req.key.Account, req.slug, req.r.PathValue("id"))

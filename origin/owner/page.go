@@ -67,12 +67,12 @@ func (h *handler) show(req *request, status int, name string, p web.Page) error 
 	return h.pages.Show(req.w, status, name, p)
 }
 
-// confirm shows the question before an action that cannot be undone. The form is sent again with the answer:
+// confirm asks for confirmation of an action that cannot be undone. The page posts the form again:
 // see web.Confirmed.
-func (req *request) confirm(h *handler, q web.Question) error {
+func (req *request) confirm(h *handler, q web.Confirmation) error {
 	q.Posted = req.r.PostForm
 	q.Back = brandsPath + string(req.slug) + q.Back
-	return h.show(req, http.StatusOK, web.QuestionPage, web.Page{Title: q.Title, Data: q})
+	return h.show(req, http.StatusOK, web.ConfirmationPage, web.Page{Title: q.Title, Data: q})
 }
 
 // done redirects to a page of the brand after a form was processed; the page shows the notice once.

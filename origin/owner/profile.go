@@ -113,7 +113,7 @@ func (h *handler) requestAliases(req *request) error {
 func (h *handler) setListing(req *request) error {
 	r := fieldmark.ListingRequest{Listed: req.r.PostForm.Get("do") == "list", Reason: req.r.PostForm.Get("reason")}
 	if !r.Listed && !web.Confirmed(req.r) {
-		return req.confirm(h, web.Question{Title: "Unlist " + req.owned.Name + "?", Button: "Unlist brand",
+		return req.confirm(h, web.Confirmation{Title: "Unlist " + req.owned.Name + "?", Button: "Unlist brand",
 			Back: "/profile",
 			Text: "The brand leaves the ranking and the lists, its badge shows “not rated”, and audits stop. You " +
 				"can list " +

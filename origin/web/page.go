@@ -86,11 +86,11 @@ func (p Page) Typed(prefix, name string) string {
 // Templates are the parsed templates of pages, by their names.
 type Templates map[string]*template.Template
 
-// QuestionPage is the name of the page of a Question.
-const QuestionPage = "confirm"
+// ConfirmationPage is the name of the page of a Confirmation.
+const ConfirmationPage = "confirm"
 
 // ParseTemplates parses templates/layout.html and, for each name, templates/NAME.html in it. It adds the page
-// of a Question, and the parts of webhook pages that the admin console and the portal share.
+// of a Confirmation, and the parts of webhook pages that the admin console and the portal share.
 func ParseTemplates(files fs.FS, funcs template.FuncMap, names ...string) (Templates, error) {
 	layout, err := template.New("layout.html").Funcs(Funcs()).Funcs(funcs).ParseFS(files, "templates/layout.html")
 	if err != nil {
@@ -104,7 +104,7 @@ func ParseTemplates(files fs.FS, funcs template.FuncMap, names ...string) (Templ
 	if err != nil {
 		return nil, err
 	}
-	if t[QuestionPage], err = set.ParseFS(shared, "templates/confirm.html"); err != nil {
+	if t[ConfirmationPage], err = set.ParseFS(shared, "templates/confirm.html"); err != nil {
 		return nil, err
 	}
 	for _, name := range names {
