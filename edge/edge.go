@@ -60,9 +60,9 @@ type Config struct {
 	BaseURL   string            // the public address of this node, without a slash at the end; required
 
 	Profile    rfc9111.Profile // how what is passed on is cached
-	PassBytes  int64           // bound of passed answers in memory; 0: proxy.DefaultBytes
+	PassBytes  int64           // bound of proxied responses in memory; 0: proxy.DefaultBytes
 	PassFields []string        // further request fields an origin may see of what is cached
-	PassShared bool            // share passed answers in Redis; it needs RedisURL, a NodeToken and the strict profile
+	PassShared bool            // share proxied responses in Redis; it needs RedisURL, a NodeToken and the strict profile
 	// Site carries requests for hosts other than that of BaseURL to a site that is not
 	// Fieldmark's; nil: the edge serves no other site. Without a NodeToken every request is
 	// passed on, to the site or the origin, and the edge has no routes.
@@ -123,7 +123,7 @@ type Config struct {
 
 	Log       *slog.Logger
 	AccessLog *accesslog.Log // gets every request, and must be run by the caller; nil: none
-	Tracer    *trace.Tracer  // records fills and passed requests; nil: no tracing
+	Tracer    *trace.Tracer  // records fills and proxied requests; nil: no tracing
 }
 
 // Edge is one node.
@@ -203,7 +203,7 @@ func New(cfg Config) (*Edge, error) {
 		return nil, errors.New("edge: rates can be shared through Redis alone, and none is named")
 	}
 	if cfg.PassShared && (cfg.RedisURL == "" || cfg.NodeToken == "" || cfg.Profile != rfc9111.Strict) {
-		return nil, errors.New("edge: shared passed answers need a Redis, a node token and the strict profile")
+		return nil, errors.New("edge: shared proxied responses need a Redis, a node token and the strict profile")
 	}
 	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), compressor: compress.NewWorker(),
 		id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), startedAt: fieldmark.At(time.Now()),

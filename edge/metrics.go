@@ -288,7 +288,7 @@ func (m *meters) cacheEvents() cache.Events {
 	}
 }
 
-// Results of passed requests.
+// Results of proxied requests.
 const (
 	passHit = iota
 	passStale

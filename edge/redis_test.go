@@ -69,7 +69,7 @@ func readShared(t *testing.T, url, secret, log, key string) []byte {
 	return e.Body
 }
 
-// TestSharedPassed: edges that share passed answers make one request to the origin for all of them, for a page and
+// TestSharedPassed: edges that share proxied responses make one request to the origin for all of them, for a page and
 // after each purge of it, and none serves the page from before once it has applied the purge.
 func TestSharedPassed(t *testing.T) {
 	server := cachetest.StartRedis(t)
@@ -136,7 +136,7 @@ func TestSharedPassedNeeds(t *testing.T) {
 	} {
 		cfg := full
 		change(&cfg)
-		if _, err := edge.New(cfg); err == nil || !strings.Contains(err.Error(), "shared passed answers") {
+		if _, err := edge.New(cfg); err == nil || !strings.Contains(err.Error(), "shared proxied responses") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -257,7 +257,7 @@ func (e *Edge) applyPurge(ev *fieldmark.Event) {
 	}
 	for _, tag := range ev.Tags {
 		soft(ev.Number, string(tag))
-		// passed answers carry tags too
+		// proxied responses carry tags too
 		e.proxied.proxy.Purge(p.Hard || ev.Type == fieldmark.EventBrandRemoved, string(tag))
 		e.meters.purges.Inc()
 	}

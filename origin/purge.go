@@ -70,7 +70,7 @@ func checkPurge(r fieldmark.PurgeRequest) ([]fieldmark.Tag, []fieldmark.FieldErr
 	for i, tag := range r.Tags {
 		if !fieldmark.ValidTag(tag) {
 			bad.Add(fmt.Sprintf("/tags/%d", i), "pattern",
-				"must be module, board, brand: and a slug, or a tag an answer that was passed on carries")
+				"must be module, board, brand: and a slug, or a tag of a proxied response")
 		}
 	}
 	tags := slices.Clone(r.Tags)

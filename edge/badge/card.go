@@ -14,8 +14,7 @@ const (
 )
 
 var (
-	// around is 2πr, written out so that no arithmetic with floats decides about the bytes of a
-	// picture.
+	// around is 2πr as a constant: the output must not depend on floating-point rounding.
 	cardGauge = gauge{x: 31 * px, y: 28 * px, r: 17 * px, stroke: 4 * px, around: 10681}
 	cardFont  = font{size: 13 * px, weight: bold}
 	cardMark  = font{size: 14 * px, weight: bold}
@@ -117,8 +116,8 @@ var outOf = func() (n [101]string) {
 	return n
 }()
 
-// cardWidth is the same for every state of a look, as pillWidth is.
-// The width must not depend on the state: the page that embeds the card reserves the room once.
+// cardWidth returns the width of a card. It is the same for every state, as that of pillWidth:
+// the page that embeds the card reserves the space once.
 func (p *svgWriter) cardWidth() int {
 	width := cardWidths[int(p.options.Lang)%langCount]
 	if p.options.Label != "" {
@@ -154,15 +153,15 @@ func (p *svgWriter) seal(e *fieldmark.Error) {
 	p.openCard(e, sealSize, `16`)
 	c := &schemes[p.options.Theme]
 	// The number or, without one, the state is in the second line, below its subject.
-	says, note := p.content.statement.all(), part{text: outOf[p.content.fill]}
+	texts, note := p.content.statement.all(), part{text: outOf[p.content.fill]}
 	switch {
 	case p.content.month:
 		note = part{month: true}
 	case p.content.score == "":
-		says, note = []part{{text: subject}}, part{word: &p.lang.words[p.content.word]}
+		texts, note = []part{{text: subject}}, part{word: &p.lang.words[p.content.word]}
 	}
-	f, width := p.fit(sealFont, sealText, says...)
-	p.set(f, width, sealSize/2, 7650, middle, c.textFill, says...)
+	f, width := p.fit(sealFont, sealText, texts...)
+	p.set(f, width, sealSize/2, 7650, middle, c.textFill, texts...)
 	f, width = p.fit(sealNote, sealText, note)
 	p.set(f, width, sealSize/2, 8800, middle, c.mutedFill, note)
 	p.ring(sealGauge)

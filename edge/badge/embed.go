@@ -9,10 +9,10 @@ import (
 )
 
 // Embed is what another page needs to show a badge. Snippets are ready to paste.
-// The texts are escaped for their markup: a brand's name is chosen by a stranger.
+// The texts are escaped for their markup: anyone can choose a brand's name.
 type Embed struct {
 	Image  string `json:"image"` // address of the picture
-	Page   string `json:"page"`  // what the picture links to: whether the badge is genuine
+	Page   string `json:"page"`  // address of the page that confirms the badge; the picture links to it
 	Alt    string `json:"alt"`
 	Width  int    `json:"width"`  // in CSS pixels
 	Height int    `json:"height"` // in CSS pixels
@@ -22,7 +22,7 @@ type Embed struct {
 	Snippets []Snippet `json:"snippets"`
 }
 
-// privacy is a promise the tests of the edge hold us to.
+// privacy is the text of Embed.Privacy; tests of the edge verify that it is true.
 const privacy = "The badge is one image: no cookie, no script, no third party."
 
 // Snippet is a badge in one markup.
@@ -157,7 +157,7 @@ func escapeRST(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "|", `\|`, "_", `\_`).Replace(s)
 }
 
-// escapeAsciiDoc makes a text good inside a quoted attribute of a macro.
+// escapeAsciiDoc escapes a text for a quoted attribute of a macro.
 // AsciiDoc has no general escape, so HTML entities are used.
 func escapeAsciiDoc(s string) string {
 	return strings.NewReplacer(`&`, "&amp;", `"`, "&quot;", `]`, "&#93;", `[`, "&#91;", "{", "&#123;", "<", "&lt;", ">",

@@ -10,8 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 )
 
-// setKey sets the cache key of a passed answer: the URL of the request and, in the strict profile, the fields
-// that the answer may depend on. Fields of Vary select a variant under the key instead. NUL
+// setKey sets the cache key of a proxied response: the URL of the request and, in the strict profile, the fields
+// that the response may depend on. Fields of Vary select a variant under the key instead. NUL
 // separates the parts, because no host, target or field value can contain it.
 func (p *fieldPolicy) setKey(q *request, tls bool) {
 	q.address = addressOf(q.host, q.target)

@@ -38,7 +38,7 @@ const (
 	maxUnwritten = 1 << 16
 )
 
-// sharedTier is what edges share of passed responses. A nil tier is off.
+// sharedTier is what edges share of proxied responses. A nil tier is off.
 type sharedTier struct {
 	proxy    *Proxy
 	variants *cache.SharedVariants

@@ -1,5 +1,5 @@
-// Package gcra decides by the generic cell rate algorithm whether a request is within a rate.
+// Package gcra implements the generic cell rate algorithm (GCRA), which limits the rate of requests.
 //
-// Input: how far a key has used its rate, and the rate. Output: a wait. The package is pure: memory, Redis, a row of
-// the database and an endpoint's row store the one time that the algorithm needs for each key.
+// Input: the rate, and the stored time of a key, which is all its state. Output: how long the request must wait. The
+// package does no I/O: callers store the time in memory, in Redis or in a row of the database.
 package gcra

@@ -21,7 +21,8 @@ import (
 const (
 	// without a request
 	SessionIdle = 30 * time.Minute
-	// since the sign-in: a stolen cookie is useless after a working day
+	// since the sign-in: a stolen cookie is useless after a working day. Package oidc, which cannot import this one,
+	// has the same limit in maxAuthAge.
 	SessionAbsolute = 12 * time.Hour
 	// ReauthLifetime is how long a re-authentication counts, for actions that require one.
 	ReauthLifetime = 10 * time.Minute

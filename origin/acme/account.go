@@ -12,10 +12,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// registered returns the account at the CA, and registers it the first time. Its key is
-// stored before: a CA returns the same account for the same key (RFC 8555, 7.3.1), so that a
-// process that stops in between does not make a second one.
-// The lock serves one process. Between processes the stored key does, for the same reason.
+// registered returns the account at the CA, and registers it the first time. The key is stored
+// before the registration. A CA returns the same account for the same key (RFC 8555, 7.3.1), so
+// neither a restart between the two nor another process creates a second account. The lock avoids
+// concurrent registrations of this process.
 func (s *Service) registered(ctx context.Context) (a acme.Account, err error) {
 	s.account.Lock()
 	defer s.account.Unlock()
@@ -37,8 +37,8 @@ func (s *Service) registered(ctx context.Context) (a acme.Account, err error) {
 	if a, err = s.client.NewAccount(ctx, a); err != nil {
 		return a, fmt.Errorf("register an account: %w", err)
 	}
-	// The log names the terms that --acme has agreed to. A failure here must not keep the
-	// registration from being stored.
+	// The log names the terms that --acme has agreed to. The registration is stored even if they
+	// cannot be read.
 	terms := ""
 	if d, err := s.client.GetDirectory(ctx); err == nil && d.Meta != nil {
 		terms = d.Meta.TermsOfService
@@ -51,7 +51,7 @@ func (s *Service) registered(ctx context.Context) (a acme.Account, err error) {
 }
 
 // accountRow returns the row of the account, and adds it with a new key if it is missing.
-// The row is read again in the transaction, since several origins may start at once.
+// The transaction reads it again, because several origins may start at once.
 func (s *Service) accountRow(ctx context.Context) (row store.ACMEAccount, err error) {
 	row, err = s.store.ACMEAccount(ctx, s.cfg.Directory)
 	if !errors.Is(err, store.ErrNotFound) {
@@ -76,9 +76,9 @@ func (s *Service) accountRow(ctx context.Context) (row store.ACMEAccount, err er
 	return row, err
 }
 
-// dropAccountURL makes the next order register again, with the same key: the CA has no longer the
-// account, as a test CA after a restart.
-// The key is kept, so that a CA that still has the account returns it.
+// dropAccountURL deletes the URL of an account that the CA no longer has, for example a test CA after
+// a restart. The next order registers again with the same key, so that a CA that still has the account
+// returns it.
 func (s *Service) dropAccountURL(ctx context.Context) error {
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		row, err := tx.ACMEAccount(ctx, s.cfg.Directory)

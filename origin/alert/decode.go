@@ -95,10 +95,9 @@ func (t *textMap) UnmarshalJSON(b []byte) error {
 // each; empty ones would take 200 times their size in memory.
 const maxAlerts = 10_000
 
-// Decode decodes a notification. It returns an error for invalid JSON and for
-// unknown formats.
-// Wrong types are ignored and unknown formats are not: the first loses a label, the second would
-// lose every alert without a word.
+// Decode decodes a notification. It returns an error for invalid JSON and for unknown formats:
+// ignoring those would silently lose every alert. Members of a wrong type are ignored, because that
+// loses a label at most.
 func Decode(body []byte) (Notification, error) {
 	var w wireNotification
 	err := json.Unmarshal(bytes.TrimPrefix(body, []byte("\ufeff")), &w)

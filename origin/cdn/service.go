@@ -186,7 +186,7 @@ func requireRoom(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// sealToken returns the sealed token of a CDN: a new one, or that of before.
+// sealToken returns the sealed token of a CDN: a new one, or the stored one.
 func (s *Service) sealToken(old, row *store.CDN, token string) (string, error) {
 	if token != "" {
 		return s.cfg.Cipher.Seal(row.Name, token), nil

@@ -81,7 +81,7 @@ func (t *txn) startTimers(ctx context.Context, m *store.Mission) error {
 // the changes to emit. before may be &m.Mission: then only the time has passed. A mission that
 // was created before SLA timers existed has no timers.
 //
-// The time up to now is counted under the terms of before and only then the change is applied,
+// The time up to now is counted under the previous terms, and only then the change is applied,
 // so that a change cannot hide a breach that happened earlier.
 func (t *txn) advanceTimers(ctx context.Context, before *fieldmark.Mission, m *store.Mission,
 	now time.Time) ([]sla.Change, error) {

@@ -12,16 +12,15 @@ import (
 	"github.com/fieldmark/fieldmark/origin/visibility"
 )
 
-// Scoring all brands takes minutes of a processor.
+// Limits of previews. A preview scores all brands, which takes minutes of one processor.
 const (
-	maxRunning       = 1           // at once: each uses a processor
+	maxRunning       = 1           // previews that a process computes at a time
 	progressInterval = time.Second // between two writes of the progress
 )
 
-// RequestPreview requests that all brands are scored by a module and by the active one,
-// in the background.
-// A preview compares with the module that is active now; when another is activated the result says
-// what it was compared with.
+// RequestPreview starts a preview of a module in the background: all brands are scored by it and by
+// the module that is active now, and the scores are compared. The preview names that module, because
+// another may be active when the result is read.
 func (s *Service) RequestPreview(ctx context.Context, d fieldmark.Digest) (fieldmark.ModulePreview, error) {
 	p := fieldmark.ModulePreview{Digest: d, State: fieldmark.PreviewWaiting, RequestedAt: fieldmark.At(time.Now())}
 	if s.checker.Compare == nil {
@@ -51,9 +50,8 @@ func (s *Service) Preview(ctx context.Context, d fieldmark.Digest) (fieldmark.Mo
 	return p, store.NotFound(err, "no preview of this module was requested")
 }
 
-// claim leases requested previews. One that has ended its process several times fails instead: its
-// module is to blame.
-// A module that crashes its process would otherwise do so again and again.
+// claim leases requested previews. One whose process ended during each of job.MaxClaims attempts
+// fails instead: its module may crash the process, and would do so at every attempt.
 func (s *Service) claim(ctx context.Context, limit int) ([]job.Job, error) {
 	var claimed []fieldmark.ModulePreview
 	err := s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {

@@ -61,8 +61,8 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// run computes standings as they become due. Those of another module are computed in the
-// background, at half of the time of a processor, and after those that are due.
+// run computes standings as they become due, and then the stale ones, which are of another module. These
+// use half of the time of one processor.
 func (s *Service) run(ctx context.Context) {
 	for {
 		// Watch comes before the read, so that a change between them is not missed.
@@ -72,7 +72,7 @@ func (s *Service) run(ctx context.Context) {
 		var pause <-chan time.Time // nil: until something is due
 		switch {
 		case err != nil && ctx.Err() == nil:
-			// What is due is published again, and computed when the database has recovered.
+			// The store publishes due standings again when the database has recovered.
 			s.cfg.Log.Error("compute standings", slog.Any("error", err))
 		case err == nil && found == dueFound:
 			continue
@@ -90,8 +90,7 @@ func (s *Service) run(ctx context.Context) {
 	}
 }
 
-// found is what compute found so much of that there may be more.
-// A batch that was full may have left more.
+// found is the kind of standings that may remain after a batch of compute. They may if the batch was full.
 type found int
 
 const (
@@ -100,12 +99,12 @@ const (
 	staleFound // of another module
 )
 
-// move is a standing before and after it was computed.
+// move is a standing before and after its computation.
 type move struct {
 	was, next store.Standing
 	brand     fieldmark.Brand
 	score     *fieldmark.Score // nil: the module failed for the brand
-	crossed   bool             // by the default threshold
+	crossed   bool             // the change reaches the default threshold
 }
 
 // compute computes one batch of standings.
@@ -120,7 +119,7 @@ func (s *Service) compute(ctx context.Context) (what found, err error) {
 		return nothingFound, err
 	}
 	what = dueFound
-	// Those that are due first: an event about them is waited for.
+	// Due standings come first: receivers wait for their events.
 	list, err := s.cfg.Store.DueStandings(ctx, now, batch)
 	if err == nil && len(list) == 0 {
 		what = staleFound
@@ -170,7 +169,7 @@ func (s *Service) compute(ctx context.Context) (what found, err error) {
 		}
 		return recordChanges(ctx, tx, changed)
 	})
-	// A batch that is not full has left nothing.
+	// A batch that is not full was the last one.
 	if len(list) < batch {
 		what = nothingFound
 	}
@@ -187,7 +186,7 @@ func (s *Service) score(ctx context.Context, was *store.Standing, state *fieldma
 		return s.cfg.Store.Module(ctx, module)
 	}, state, now)
 	if err != nil {
-		// The database is away: try again. Any other error is of this brand and must not stop
+		// The database is unavailable: try again. Any other error is of this brand and must not stop
 		// the others.
 		if ctx.Err() != nil || fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
 			return move{}, err
@@ -342,8 +341,8 @@ func (m *move) audience(ctx context.Context, tx *store.Tx) (event.Audience, erro
 	return to, nil
 }
 
-// from returns the standing that a change is measured from: what was sent or, before the first
-// change, what there was.
+// from returns the standing that a change is compared with: the one that was sent last or, before the
+// first change, the previous one.
 func (m *move) from(sent *fieldmark.Standing) fieldmark.Standing {
 	switch {
 	case sent != nil:
@@ -354,8 +353,8 @@ func (m *move) from(sent *fieldmark.Standing) fieldmark.Standing {
 	return m.was.Standing
 }
 
-// change describes a move to those who watch the brand.
-// It has at most fieldmark.MaxSignalChanges signals, those that moved most.
+// change returns the event of a move. It has at most fieldmark.MaxSignalChanges signals, those that
+// changed most.
 func (m *move) change() fieldmark.ScoreChange {
 	c := fieldmark.ScoreChange{Slug: m.brand.Slug, Name: m.brand.Name, URL: m.brand.URL,
 		From: m.from(nil), To: m.next.Standing, Cause: m.cause(),
@@ -370,8 +369,8 @@ func (m *move) change() fieldmark.ScoreChange {
 	return c
 }
 
-// cause returns why the score moved. Another name counts once the facts changed: until then
-// it has changed nothing that was measured.
+// cause returns why the score changed. A new name or URL is the cause only if the facts changed too:
+// until the next audit it has no effect on them.
 func (m *move) cause() fieldmark.ChangeCause {
 	renamed := m.was.URL != m.next.URL || m.was.Name != m.next.Name
 	switch {

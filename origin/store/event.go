@@ -477,7 +477,7 @@ func (db CDNReader) EventAfter(ctx context.Context, number int64) (at time.Time,
 }
 
 // PutCDN creates a CDN, or replaces its settings, token and state and ends its lease: the worker that
-// holds it has the settings of before. The position of a CDN that exists is kept.
+// holds it has the previous settings. The position of a CDN that exists is kept.
 func (t CDNTx) PutCDN(ctx context.Context, c *CDN) error {
 	settings, err := jsonText(c.Settings)
 	if err != nil {

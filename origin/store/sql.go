@@ -50,7 +50,7 @@ const lockKey = "7379540980639031666"
 // timelineSuffix is "." and the timeline of the server, and empty on the first one. A standby
 // that is promoted begins a timeline. If it lacked the newest events, it gives their numbers to
 // others, so numbers of two timelines must not be compared. On the first timeline the name stays
-// as programs of before report it: origins of both versions run during an update, and edges would
+// as earlier releases report it: origins of both versions run during an update, and edges would
 // drop their caches each time they poll the other one. A standby has no position to name a file
 // by.
 const timelineSuffix = `CASE WHEN pg_is_in_recovery() THEN ''

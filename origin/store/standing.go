@@ -512,7 +512,7 @@ type ScoreChange struct {
 // scoreItem selects what an item of bulk reads has of a brand b and its standing s.
 const scoreItem = `b.name, b.niche, b.language, COALESCE(s.body, '{}')`
 
-// scanItem scans scoreItem after the columns of before. A brand that was not scored yet is pending.
+// scanItem scans scoreItem after the columns in before. A brand that was not scored yet is pending.
 func scanItem(row scanner, item *fieldmark.ScoreItem, before ...any) error {
 	var name, niche, language *string
 	var body StandingBody

@@ -32,7 +32,7 @@ const (
 	batchDelay     = 2 * time.Millisecond // at most; a transaction for each result would cost more
 )
 
-// result is the result of an attempt.
+// result is an attempt with its message and endpoint.
 type result struct {
 	job      store.Job
 	sender   *Sender                     // nil: the endpoint's secret or credentials cannot be read
@@ -147,7 +147,7 @@ func collect(kept []result, results chan result, inFlight int) []result {
 // dispatchOnce records results and claims messages that are due. It returns when to claim again
 // if nothing wakes it before. After an error of one row it records the results one by one, so
 // that a row that cannot be written does not hold up all others. An error that means that the
-// database is away is returned, and the results are kept.
+// database is unavailable is returned, and the results are kept.
 func (s *dispatcher) dispatchOnce(ctx context.Context, tried []result, free int) (jobs []result, next time.Time,
 	err error) {
 	jobs, next, err = s.recordAndClaim(ctx, tried, free)
@@ -289,7 +289,7 @@ func (s *dispatcher) recordAll(ctx context.Context, tx *store.Tx, tried []result
 	return nil
 }
 
-// over reports whether this was the last attempt.
+// over reports whether the message has no further attempt.
 func (r *result) over() bool {
 	return r.attempt.OK() || r.next(0.5).IsZero()
 }
@@ -567,7 +567,7 @@ func (s *dispatcher) report(r result) {
 		s.metrics.count(r.attempt)
 	}
 	if !s.worlds && r.job.Attempts == 0 && r.job.Envelope.Type != fieldmark.EventPing {
-		s.metrics.observeWait(r.attempt.At.Add(r.attempt.Took).Sub(r.job.DueAt))
+		s.metrics.observeLatency(r.attempt.At.Add(r.attempt.Took).Sub(r.job.DueAt))
 	}
 	s.log.Info("webhook", slog.String("delivery", r.job.ID), slog.String("event", r.job.Envelope.ID),
 		slog.Int("attempt", r.job.Attempts+1),

@@ -33,7 +33,7 @@ const (
 	maxEndpointTTL   = 24 * time.Hour // a temporary endpoint is for a person who watches it
 	maxHeaders       = 20             // custom header fields of an endpoint
 	maxHeaderBytes   = 4 << 10        // of those together: receivers refuse more than 8 KiB in all
-	defaultOverlap   = 24             // hours for which the previous secret signs too
+	defaultOverlap   = 24             // hours for which the previous secret keeps signing
 	maxOverlap       = 7 * 24
 	maxExpiredAtOnce = 100 // endpoints ended in one transaction
 	maxSkippedAtOnce = 1000

@@ -13,10 +13,10 @@ import (
 
 // deliveryMetrics counts the attempts of this process.
 type deliveryMetrics struct {
-	mu      sync.Mutex
-	byClass map[string]int64
-	waits   [len(waitBounds) + 1]int64 // first attempts by how long they took; the last are slower than every bound
-	waited  time.Duration              // by all of them
+	mu         sync.Mutex
+	byClass    map[string]int64
+	latencies  [len(latencyBuckets) + 1]int64 // first attempts by latency; the last bucket has no upper bound
+	latencySum time.Duration
 
 	unreadable map[string]int64 // claims that skipped an endpoint because its row cannot be decoded, by endpoint
 }
@@ -35,19 +35,18 @@ func (s *deliveryMetrics) countDecodeError(endpoint string, err error, log *slog
 	}
 }
 
-// waitBounds are the buckets of the time from when a message was due to the
-// response to its first attempt, in seconds: from milliseconds at an idle origin to
+// latencyBuckets are the upper bounds of the buckets of the latency, in seconds. Latency is the
+// time from when a message was due to the response to its first attempt: from milliseconds at an idle origin to
 // an endpoint that was paused for a day.
-var waitBounds = [...]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600, 86400}
+var latencyBuckets = [...]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600, 86400}
 
-// observeWait records the time from when a message was due to the response to its
-// first attempt.
-func (s *deliveryMetrics) observeWait(wait time.Duration) {
+// observeLatency records the latency of a first attempt.
+func (s *deliveryMetrics) observeLatency(latency time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i, _ := slices.BinarySearch(waitBounds[:], wait.Seconds())
-	s.waits[i]++
-	s.waited += wait
+	i, _ := slices.BinarySearch(latencyBuckets[:], latency.Seconds())
+	s.latencies[i]++
+	s.latencySum += latency
 }
 
 // classOK counts attempts that succeeded, beside the classes of failures.
@@ -73,7 +72,7 @@ func (s *deliveryMetrics) count(a Attempt) {
 // attempts took, in the Prometheus text format.
 func (s *Service) WriteMetrics(w io.Writer) {
 	s.metrics.mu.Lock()
-	counts, waits, waited := maps.Clone(s.metrics.byClass), s.metrics.waits, s.metrics.waited
+	counts, latencies, sum := maps.Clone(s.metrics.byClass), s.metrics.latencies, s.metrics.latencySum
 	skips := int64(0)
 	for _, n := range s.metrics.unreadable {
 		skips += n
@@ -84,13 +83,13 @@ func (s *Service) WriteMetrics(w io.Writer) {
 	}
 	fmt.Fprintf(w, "fieldmark_webhook_endpoint_decode_errors_total %d\n", skips)
 	total := int64(0)
-	for i, bound := range waitBounds {
-		total += waits[i]
+	for i, bound := range latencyBuckets {
+		total += latencies[i]
 		fmt.Fprintf(w, "fieldmark_webhook_wait_seconds_bucket{le=%q} %d\n", strconv.FormatFloat(bound, 'g', -1, 64),
 			total)
 	}
-	total += waits[len(waitBounds)]
+	total += latencies[len(latencyBuckets)]
 	fmt.Fprintf(w, "fieldmark_webhook_wait_seconds_bucket{le=\"+Inf\"} %d\nfieldmark_webhook_wait_seconds_sum "+
 		"%g\nfieldmark_webhook_wait_seconds_count %d\n",
-		total, waited.Seconds(), total)
+		total, sum.Seconds(), total)
 }

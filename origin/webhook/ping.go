@@ -15,8 +15,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/validation"
 )
 
-// pingLease is longer than an attempt, so that no other process sends the test.
-// The process that wrote the test sends it.
+// pingLease is how long the process that writes a test message leases it. It is longer than an
+// attempt, so that no other process sends the message too.
 const pingLease = Timeout + 5*time.Second
 
 // Ping sends a test message to an endpoint of an account and waits for the result.
@@ -61,12 +61,12 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 	}
 	sent := result{job: ping, sender: sender, to: id, settings: &row.EndpointSettings,
 		attempt: s.attempt(ctx, sender, &ping, id, time.Now())}
-	sent.job.Account = "" // a test is neither retried nor sent to other endpoints
+	sent.job.Account = "" // see result.next: it is tried once
 	// The result is stored even if the client has left.
 	done, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	recorded := s.record(&sent)
-	// It is not retried, whatever the schedule of the endpoint.
+	// The schedule of the endpoint does not apply.
 	if recorded.State == fieldmark.DeliveryDue {
 		recorded.State = fieldmark.DeliveryFailed
 	}
@@ -87,9 +87,8 @@ func (s *Service) Ping(ctx context.Context, account, id string, r fieldmark.Ping
 		}}, nil
 }
 
-// closeCircuit starts to close the circuit of an endpoint after a successful test,
-// so that its held messages are sent.
-// Messages that were held follow at once.
+// closeCircuit records a successful test of an endpoint whose circuit is open, which starts to close
+// it, and schedules its held messages now.
 func closeCircuit(ctx context.Context, tx *store.Tx, id string, a Attempt) error {
 	e, err := tx.Endpoint(ctx, id, time.Now())
 	if errors.Is(err, store.ErrNotFound) {
@@ -109,7 +108,7 @@ func closeCircuit(ctx context.Context, tx *store.Tx, id string, a Attempt) error
 	return tx.ScheduleEndpoint(ctx, id, time.Now())
 }
 
-// addPing writes a test into the log of deliveries, leased to this process.
+// addPing adds a test message to the log of deliveries, leased to this process.
 // The event has no account, so it is delivered to this endpoint only.
 func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kind) (store.Job, error) {
 	now := time.Now()
@@ -137,7 +136,8 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kin
 	})
 }
 
-// countDelivery counts a delivery that a caller requests; CodeDailyLimit if the account has had all of a day.
+// countDelivery counts a delivery that a caller requests; CodeDailyLimit if the account has
+// used its limit of a day.
 func countDelivery(ctx context.Context, tx *store.Tx, account string) error {
 	ok, err := event.TakeDelivery(ctx, tx, account)
 	if err != nil || ok {
@@ -150,14 +150,13 @@ func countDelivery(ctx context.Context, tx *store.Tx, account string) error {
 			"the count starts again at 00:00 UTC", fieldmark.TestDeliveriesPerDay)}
 }
 
-// pingSummary returns a sentence about the result of a test.
-// It states what to do, because the reader is setting up a receiver. Statuses 401 and 403 mostly
-// mean a wrong secret.
+// pingSummary returns a sentence about the result of a test and what to do about it: its reader is
+// setting up a receiver. Statuses 401 and 403 usually mean a wrong secret.
 func pingSummary(a Attempt) string {
 	if a.OK() {
 		return fmt.Sprintf("The receiver accepted the message: %d in %d ms.", a.Status, a.Took.Milliseconds())
 	}
-	says := map[string]string{
+	advice := map[string]string{
 		ClassDNS:      "The host name cannot be resolved; check its spelling, and that it is public.",
 		ClassConnect:  "The connection was refused; check that the receiver runs and that its port is open.",
 		ClassTLS:      "The TLS connection failed; check the certificate of the receiver.",
@@ -168,11 +167,11 @@ func pingSummary(a Attempt) string {
 	}[a.Detail.Class]
 	switch {
 	case a.Status == 401 || a.Status == 403:
-		says = "The receiver refused the credentials; compare its secret and credentials with those of the endpoint."
+		advice = "The receiver refused the credentials; compare its secret and credentials with those of the endpoint."
 	case a.Status == 404 || a.Status == 405:
-		says = "The receiver does not accept POST at this address."
-	case says == "":
-		says = "The receiver failed; see its log."
+		advice = "The receiver does not accept POST at this address."
+	case advice == "":
+		advice = "The receiver failed; see its log."
 	}
-	return says + " (" + a.Error + ")"
+	return advice + " (" + a.Error + ")"
 }

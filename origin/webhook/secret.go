@@ -43,8 +43,8 @@ func (s *Service) sealSecret(e *store.Endpoint, secret string) {
 	}
 }
 
-// RotateSecret gives an endpoint a new secret. The previous one signs too for a while, so that
-// the receiver can switch without losing a message. Without an overlap all previous secrets end
+// RotateSecret gives an endpoint a new secret. The previous one keeps signing during the overlap
+// period, so that the receiver can switch without losing a message. Without an overlap all previous secrets end
 // at once. At most MaxKeys secrets are live at a time, because each adds a signature to every
 // message.
 func (s *Service) RotateSecret(ctx context.Context, account, id string,
@@ -97,7 +97,7 @@ func signingOf(e *store.Endpoint) fieldmark.Signing {
 }
 
 // PublicKeys returns the key set of an endpoint. It needs no authentication but the id. It is
-// empty if the secret is shared. Keys of before a rotation stay in the set while they sign, so
+// empty if the secret is shared. Previous keys stay in the set during the overlap period, so
 // that a receiver that caches the set verifies every message.
 func (s *Service) PublicKeys(ctx context.Context, id string) (fieldmark.KeySet, error) {
 	set := fieldmark.KeySet{Keys: []fieldmark.PublicJWK{}}

@@ -51,9 +51,9 @@ func (s *Service) sender(e *store.Endpoint) (*Sender, error) {
 	return o, nil
 }
 
-// newSender decrypts the secrets and the credentials of an endpoint. Secrets of before a
-// rotation sign too until their overlap ends. An error is a bug or a database that was written
-// under another application secret.
+// newSender decrypts the secrets and the credentials of an endpoint. Previous secrets keep signing
+// during their overlap period. An error is a bug, or the database was written under another
+// application secret.
 func (s *Service) newSender(e *store.Endpoint) (*Sender, error) {
 	signer := &Signer{}
 	add := func(sealed string, until time.Time) error {

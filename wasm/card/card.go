@@ -18,8 +18,8 @@ type Card struct {
 }
 
 type signal struct {
-	least bool // the lowest part instead of the mean
-	parts []part
+	useMin bool // the value is the lowest part, not the mean
+	parts  []part
 }
 
 type part struct {
@@ -99,7 +99,7 @@ func (s *signal) mark(values []int64, states []byte) int32 {
 		return abi.MarkUnknown
 	case weight == 0:
 		return abi.MarkNotApplicable
-	case s.least:
+	case s.useMin:
 		return int32(lowest)
 	}
 	return int32((2*sum + weight) / (2 * weight))

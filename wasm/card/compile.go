@@ -188,7 +188,7 @@ func (e *emitter) signal(s *signal) {
 		return
 	}
 	start := int64(0)
-	if s.least {
+	if s.useMin {
 		start = int64(abi.MarkFull)
 	}
 	e.const64(start)
@@ -198,14 +198,14 @@ func (e *emitter) signal(s *signal) {
 	e.const32(0)
 	e.ops(bytecode.LocalSet, unknown)
 	for i := range s.parts {
-		e.part(&s.parts[i], s.least)
+		e.part(&s.parts[i], s.useMin)
 	}
 	e.ops(bytecode.LocalGet, unknown, bytecode.If, bytecode.TypeI32)
 	e.const32(int64(abi.MarkUnknown))
 	e.ops(bytecode.Else, bytecode.LocalGet, weight, bytecode.I64Eqz, bytecode.If, bytecode.TypeI32)
 	e.const32(int64(abi.MarkNotApplicable))
 	e.ops(bytecode.Else)
-	if s.least {
+	if s.useMin {
 		e.ops(bytecode.LocalGet, sum)
 	} else {
 		e.halfUp(sum, weight, 2)
@@ -233,7 +233,7 @@ func (e *emitter) single(p *part) {
 }
 
 // part adds one input to the sums of its signal.
-func (e *emitter) part(p *part, least bool) {
+func (e *emitter) part(p *part, useMin bool) {
 	e.const32(0)
 	e.memory(bytecode.I32Load8U, align1, inputAddress+e.inputs*8+p.input)
 	e.ops(bytecode.LocalTee, state)
@@ -241,7 +241,7 @@ func (e *emitter) part(p *part, least bool) {
 	e.ops(bytecode.I32Eq, bytecode.If, bytecode.TypeEmpty)
 	e.load(p.input)
 	e.ops(bytecode.LocalSet, value)
-	if least {
+	if useMin {
 		e.curve(&p.curve)
 		e.ops(bytecode.LocalTee, value, bytecode.LocalGet, sum)
 		e.ops(bytecode.LocalGet, value, bytecode.LocalGet, sum, bytecode.I64LtS)

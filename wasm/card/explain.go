@@ -129,7 +129,7 @@ func (s *signal) rule() string {
 	switch {
 	case len(s.parts) == 1:
 		return "by one input"
-	case s.least:
+	case s.useMin:
 		return "the worst input decides"
 	}
 	return "the weighted mean of its inputs"

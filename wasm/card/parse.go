@@ -206,7 +206,7 @@ func (p *parser) component(c *Card, f *componentFile, path string) {
 
 // signal returns the parsed signal and the names of its known inputs.
 func (p *parser) signal(f *signalFile, path string) (signal, []string) {
-	s := signal{least: f.Combine == "min"}
+	s := signal{useMin: f.Combine == "min"}
 	if f.Combine != "min" && f.Combine != "mean" {
 		p.addProblem(path+".combine", "is %q, may be mean or min", f.Combine)
 	}
@@ -221,7 +221,7 @@ func (p *parser) signal(f *signalFile, path string) (signal, []string) {
 		weight := int64(1)
 		if in.Weight != nil {
 			weight = *in.Weight
-			if s.least {
+			if s.useMin {
 				p.addProblem(at+".weight", "has no effect with combine min")
 			}
 		}

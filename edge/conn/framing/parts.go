@@ -69,8 +69,8 @@ type ResponseParser struct {
 }
 
 // maxResponseHead bounds the head of a response, in bytes: origins may send 64 KiB, and the
-// server adds a few fields.
-// A handler that exceeds it has a bug; the bound keeps that from becoming one of memory.
+// server adds a few fields. Only a handler with a bug exceeds it; the bound limits the memory
+// that such a bug uses.
 const maxResponseHead = 128 << 10
 
 var errResponse = errors.New("BUG: the response is not a well-formed HTTP/1.1 message")

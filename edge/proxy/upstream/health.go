@@ -87,7 +87,8 @@ func (o *server) recordSuccess() bool {
 	return was
 }
 
-// recordConnect notes a connection that opened, as answered does.
+// recordConnect records an opened connection as recordSuccess does, unless a request to the server timed out: then
+// a connection is no proof that it answers.
 func (o *server) recordConnect() bool {
 	o.mu.Lock()
 	silent := o.timedOut

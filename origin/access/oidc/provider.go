@@ -29,7 +29,7 @@ const (
 	discoveryTTL  = time.Hour
 	retryDelay    = time.Second     // after a failed discovery
 	maxClockSkew  = 5 * time.Minute // how far the provider's clock may be ahead
-	maxAuthAge    = 12 * time.Hour  // of an authentication at the provider: a session lasts no longer
+	maxAuthAge    = 12 * time.Hour  // of an authentication at the provider; keep it equal to access.SessionAbsolute
 	maxSubject    = 255             // bytes of a subject (OpenID Connect Core 1.0, section 2)
 	emailClaim    = "email"
 	defaultClaim  = "groups"
