@@ -62,7 +62,7 @@ type Config struct {
 	Profile    rfc9111.Profile // how what is passed on is cached
 	PassBytes  int64           // bound of proxied responses in memory; 0: proxy.DefaultBytes
 	PassFields []string        // further request fields an origin may see of what is cached
-	PassShared bool            // share proxied responses in Redis; it needs RedisURL, a NodeToken and the strict profile
+	PassShared bool            // share them in Redis; needs RedisURL, a NodeToken and the strict profile
 	// Site carries requests for hosts other than that of BaseURL to a site that is not
 	// Fieldmark's; nil: the edge serves no other site. Without a NodeToken every request is
 	// passed on, to the site or the origin, and the edge has no routes.

@@ -110,7 +110,8 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("%d lines make two different files", n)
 		}
 		if sum := sha256.Sum256(file); f.SHA256 != hex.EncodeToString(sum[:]) || f.Bytes != int64(len(file)) ||
-			f.Footer.Bytes()+f.HeadBytes != f.Bytes || len(f.Frames) != (n+rankingfile.MaxLines-1)/rankingfile.MaxLines {
+			f.Footer.Bytes()+f.HeadBytes != f.Bytes ||
+			len(f.Frames) != (n+rankingfile.MaxLines-1)/rankingfile.MaxLines {
 			t.Errorf("%d lines: file %+v of %d bytes", n, f, len(file))
 		}
 		got, err := readFile(file, f.HeadBytes, f.HeadSHA256)

@@ -142,7 +142,8 @@ func (h *disputeHandler) decide(req *request) error {
 		if err != nil {
 			return err
 		}
-		return h.confirm(req, web.Confirmation{Title: fmt.Sprintf("%s the dispute of %s for %s?", verb, d.Signal, d.Brand),
+		return h.confirm(req, web.Confirmation{
+			Title:  fmt.Sprintf("%s the dispute of %s for %s?", verb, d.Signal, d.Brand),
 			Text:   "The decision is published with your reason: “" + decision.Answer + "”",
 			Button: verb + " dispute", Back: disputesPath + "/" + id})
 	}

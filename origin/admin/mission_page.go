@@ -541,7 +541,8 @@ func (h *missionHandler) markPayment(req *request) error {
 	}
 	if to := fieldmark.PaymentStatus(move.Status); (to == fieldmark.PaymentPaid ||
 		to == fieldmark.PaymentCanceled) && !web.Confirmed(req.r) {
-		return h.confirm(req, web.Confirmation{Title: fmt.Sprintf("Mark %s as %s?", paymentWords(p), web.StateWords(to)),
+		return h.confirm(req, web.Confirmation{
+			Title: fmt.Sprintf("Mark %s as %s?", paymentWords(p), web.StateWords(to)),
 			Text: map[fieldmark.PaymentStatus]string{
 				fieldmark.PaymentPaid:     "After that, the payment can only be refunded.",
 				fieldmark.PaymentCanceled: "A canceled payment cannot be changed any more.",
@@ -584,7 +585,8 @@ func (h *missionHandler) refundPayment(req *request) error {
 		if p.Amount != nil {
 			amount.Currency = p.Amount.Currency
 		}
-		return h.confirm(req, web.Confirmation{Title: fmt.Sprintf("Record a refund of %s of %s?", amount, paymentWords(p)),
+		return h.confirm(req, web.Confirmation{
+			Title:  fmt.Sprintf("Record a refund of %s of %s?", amount, paymentWords(p)),
 			Text:   "A refund cannot be removed. No money is moved: refund it where it was paid.",
 			Button: "Record refund", Back: missionsPath + "/" + p.MissionID})
 	}

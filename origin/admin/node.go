@@ -166,7 +166,8 @@ func (h *certificateHandler) renew(req *request) error {
 	name := req.r.PathValue("name")
 	// Confirmed first, because its order counts against limits that other names need.
 	if !web.Confirmed(req.r) {
-		return h.confirm(req, web.Confirmation{Title: "Renew the certificate of " + name + "?", Button: "Renew certificate",
+		return h.confirm(req, web.Confirmation{
+			Title: "Renew the certificate of " + name + "?", Button: "Renew certificate",
 			Text: "A new certificate is ordered now. Its order counts against the limits of the CA.",
 			Back: certificatesPath, Safe: true})
 	}

@@ -233,9 +233,9 @@ func (h *webhookHandler) showEndpoint(
 	return h.show(req, status, "endpoint", web.Page{Title: "Webhook endpoint", Errors: bad, Data: d})
 }
 
-// endpointConfirmations are the confirmations before changes of an endpoint; their titles lack its address. An endpoint is
-// enabled without a confirmation unless the held messages are discarded.
-// Each is shown because the change cannot be undone, or interrupts the receiver.
+// endpointConfirmations are the confirmations before changes of an endpoint; their titles lack its address. An
+// endpoint is enabled without a confirmation unless the held messages are discarded. Each change cannot be undone,
+// or interrupts the receiver.
 var endpointConfirmations = map[string]web.Confirmation{
 	"rotate": {Title: "Rotate the secret of %s?", Button: "Rotate secret",
 		Text: "The new secret is shown once. The receiver must know it before the old one ends."},

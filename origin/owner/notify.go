@@ -116,7 +116,8 @@ func (h *handler) changeEndpoint(req *request) error {
 	switch do := req.r.PostForm.Get("do"); do {
 	case "delete":
 		if !web.Confirmed(req.r) {
-			return req.confirm(h, web.Confirmation{Title: "Delete the endpoint " + e.URL + "?", Button: "Delete endpoint",
+			return req.confirm(h, web.Confirmation{
+				Title: "Delete the endpoint " + e.URL + "?", Button: "Delete endpoint",
 				Text: "Its pending messages are discarded.", Back: "/notifications/" + id})
 		}
 		if err := h.origin.Webhooks.DeleteEndpoint(ctx, req.key.Account, id); err != nil {
