@@ -126,7 +126,7 @@ func earlierPassages(ctx context.Context, tx *store.Tx, slug fieldmark.Slug) (li
 // putTexts stores the texts of an audit. A text that resembles one of the brand's texts keeps
 // the sketch and the time of that one.
 func putTexts(ctx context.Context, tx *store.Tx, slug fieldmark.Slug, report audit.Report) error {
-	// An audit that read no page says nothing about the texts: the known ones stay.
+	// An audit that read no page has no texts, so the stored ones stay.
 	if report.Facts.Pages == 0 {
 		return nil
 	}

@@ -111,7 +111,7 @@ type visibilityProxyCmd struct {
 
 // Help describes the file and its effect.
 func (c *visibilityProxyCmd) Help() string {
-	return `What is well known is named more often and often has a better site. A proxy
+	return `Well-known brands are named more often and often have a better site. A proxy
 variable says how well known brands are by another measure than the answers,
 such as the number of links to a site or the views of an article. The validity
 (/methodology#validity) then shows the association of scores and answers within
