@@ -29,7 +29,7 @@ func TestSharedScoresNeedTheNodeToken(t *testing.T) {
 	h.brand("acme", "Acme", 100)
 	// The version of the document's form is part of the key, so that nodes of another
 	// program do not take this one's documents for theirs.
-	const key = "score/8/acme"
+	const key = "score/9/acme" // see scoreFormat
 	var stored string
 	h.until("the score is shared", func() bool {
 		h.get("/api/v1/score/acme")
