@@ -81,6 +81,7 @@ var actions = map[string][]string{
 	"mail_address.added":      {"brand.mail.add"},
 	"mail_address.removed":    {"brand.mail.remove"},
 	"visibility.imported":     {"visibility.import"},
+	"proxy_variable.stored":   {"proxy.put"},
 	"claim.opened":            {"claim.open"},
 	"claim.verified":          {"claim.verify"},
 	"claim.lapsing":           {"claim.lapse"},
