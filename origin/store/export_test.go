@@ -158,7 +158,8 @@ type node struct {
 
 func (n *node) walk(plan *[]string, read *int) {
 	rows := 0
-	if n.Table != "" || n.Index != "" {
+	// A bitmap's index entries may be of rows that no longer exist; the rows that it leads to are those of its heap scan.
+	if (n.Table != "" || n.Index != "") && n.Type != "Bitmap Index Scan" {
 		rows = int((n.Rows + n.Removed) * n.Loops)
 		*read += rows
 	}
