@@ -277,3 +277,60 @@ func TestValidity(t *testing.T) {
 		}
 	})
 }
+
+// TestProxyVariables: their number and their values are limited, a variable without values is deleted, and values
+// follow their brand when it is renamed or deleted.
+func TestProxyVariables(t *testing.T) {
+	w := newFixture(t)
+	putBrand(t, w, acme)
+	put := func(name string, values ...fieldmark.ProxyValue) error {
+		_, err := w.Visibility.PutProxy(t.Context(), fieldmark.Slug(name), fieldmark.ProxyVariable{Values: values})
+		return err
+	}
+	stored := func() map[string]map[fieldmark.Slug]int64 {
+		all, err := w.Store.ProxyVariables(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	value := fieldmark.ProxyValue{Brand: acme.Slug, Value: fieldmark.MaxProxyValue}
+	for i := range fieldmark.MaxProxies {
+		if err := put(fmt.Sprint("variable-", i), value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantCode(t, "one more variable", put("more", value), fieldmark.CodeTooMany)
+	wantFields(t, "too large", put("variable-0", fieldmark.ProxyValue{Brand: acme.Slug, Value: value.Value + 1}),
+		"/values/0/value")
+	wantFields(t, "too many brands", put("variable-0", make([]fieldmark.ProxyValue, fieldmark.MaxProxyValues+1)...),
+		"/values")
+	for _, err := range []error{put("variable-0", fieldmark.ProxyValue{Brand: acme.Slug, Value: 3}), put("variable-1"),
+		put("more", value)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all := stored(); len(all) != fieldmark.MaxProxies || all["variable-0"][acme.Slug] != 3 ||
+		all["variable-1"] != nil {
+		t.Errorf("replaced, deleted and added: %v", all)
+	}
+	if _, err := w.Brands.Rename(t.Context(), acme.Slug, "renamed"); err != nil {
+		t.Fatal(err)
+	}
+	if all := stored(); len(all["more"]) != 1 || all["more"]["renamed"] != value.Value {
+		t.Errorf("after the brand was renamed: %v", all)
+	}
+	if err := put("more", fieldmark.ProxyValue{Brand: acme.Slug, Value: 5}); err != nil {
+		t.Fatal(err)
+	}
+	if all := stored(); all["more"]["renamed"] != 5 {
+		t.Errorf("by the former slug: %v", all)
+	}
+	if err := w.Brands.Delete(t.Context(), "renamed"); err != nil {
+		t.Fatal(err)
+	}
+	if all := stored(); len(all) != 0 {
+		t.Errorf("after the brand was deleted: %v", all)
+	}
+}
