@@ -22,7 +22,7 @@ func TestRename(t *testing.T) {
 	h := newFixture(t)
 	h.brand("acme", "Acme", 300)
 	h.brand("other", "Other", 200)
-	h.until("both are ranked", func() bool { return h.listed("").Total == 2 })
+	h.catchUp()
 	digest := string(h.score("acme").FactsDigest)
 	for _, path := range forms("acme") {
 		if a := h.get(path); a.status != 200 {
@@ -35,8 +35,7 @@ func TestRename(t *testing.T) {
 	must(t, err)
 	h.until("the new slug is known", func() bool { return h.get("/api/v1/score/acme-tools").status == 200 })
 	h.until("the alias redirects", func() bool { return h.get("/api/v1/score/anvils").status == 301 })
-	// The other two are filled from the origin; only the badge in the cache shows that the edge
-	// has applied the events.
+	h.catchUp()
 	h.until("the old slug redirects", func() bool { return h.get("/api/badge/acme").status == 301 })
 	redirects := func(when string) {
 		t.Helper()

@@ -57,7 +57,7 @@ func TestTools(t *testing.T) {
 	t.Parallel()
 	h := newHitFixture(t)
 	h.brand("beta", "Beta", 100)
-	h.until("both are ranked", func() bool { return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) })
+	h.catchUp()
 	calls := []struct{ tool, arguments, member string }{
 		{"score", `{"brand":"acme"}`, "rank"},
 		{"score", `{"brand":"beta","advice":true}`, "gains"},

@@ -161,7 +161,7 @@ func TestFaultIsNotOneRequestEach(t *testing.T) {
 	h := newFixture(t)
 	h.brand("plain", "Plain", 500)
 	h.brand("odd", "Odd", wasmtest.BadWords)
-	h.until("both are ranked", func() bool { return h.board().Total == 2 })
+	h.catchUp()
 	bad := h.activate(wasmtest.Bad(t, "1.0.1"))
 	h.until("the module is active", func() bool { return h.edge.Report().Module == bad })
 	h.startEdge() // a node that has nothing of the module before
