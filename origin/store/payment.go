@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
 // Payment is a payment with the columns that are not part of its JSON.
@@ -397,12 +398,18 @@ func (t OfferTx) StartTestClock(ctx context.Context, account string, goal time.T
 	return nil
 }
 
-type lowPriorityKey struct{}
+type priorityKey struct{}
 
 // WithLowPriority returns a context under which each write waits while other writes of this process are
 // under way, up to a second: for background work that must not slow down requests.
 func WithLowPriority(ctx context.Context) context.Context {
-	return context.WithValue(ctx, lowPriorityKey{}, true)
+	return context.WithValue(ctx, priorityKey{}, commit.Low)
+}
+
+// WithReducedPriority is WithLowPriority for requests that may wait, but are not to take days: they get four times as
+// much of the writer.
+func WithReducedPriority(ctx context.Context) context.Context {
+	return context.WithValue(ctx, priorityKey{}, commit.Reduced)
 }
 
 // ClaimTestClocks leases up to limit clocks that advance to owner, and returns their accounts. Those that were

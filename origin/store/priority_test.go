@@ -12,8 +12,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// TestLowPriorityWrites: while others write, they wait for 32 times what the last of them took, at most a second;
-// when the others stop, they go on. A statement takes no time in the bubble; the functions of the writes do.
+// TestLowPriorityWrites: while others write, they wait for 32 times what the last of them took, those with reduced
+// priority for 8 times, at most a second; when the others stop, they go on. A statement takes no time in the bubble;
+// the functions of the writes do.
 func TestLowPriorityWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := store.Open(t.Context(), storetest.New(t))
@@ -31,10 +32,11 @@ func TestLowPriorityWrites(t *testing.T) {
 			})
 			return waited, err
 		}
-		low := store.WithLowPriority(t.Context())
+		low, reduced := store.WithLowPriority(t.Context()), store.WithReducedPriority(t.Context())
+		priority := low
 		expect := func(when string, takes, least, most time.Duration) {
 			t.Helper()
-			if waited, err := write(low, takes); err != nil || waited < least || waited > most {
+			if waited, err := write(priority, takes); err != nil || waited < least || waited > most {
 				t.Errorf("%s: a write waited %v, %v; want %v to %v", when, waited, err, least, most)
 			}
 		}
@@ -57,6 +59,11 @@ func TestLowPriorityWrites(t *testing.T) {
 		expect("beside others, after 10 ms", 20*ms, 320*ms, 360*ms)
 		expect("beside others, after 20 ms", time.Second, 640*ms, 680*ms)
 		expect("beside others, after 1 s", time.Second, time.Second, 1002*ms)
+
+		priority = reduced
+		expect("beside others, with reduced priority", 10*ms, 0, ms)
+		expect("beside others, with reduced priority, after 10 ms", 20*ms, 80*ms, 120*ms)
+		priority = low
 
 		impatient, cancel := context.WithTimeout(low, 100*ms)
 		defer cancel()

@@ -136,7 +136,7 @@ type prefetched struct {
 type write struct {
 	fn       func(context.Context, *Tx) error
 	prefetch *Prefetch // nil: fn must not run twice
-	low      bool      // it waits while others write
+	priority commit.Priority
 	store    *Store
 	tx       *Tx
 }
@@ -150,8 +150,8 @@ func (w *write) Run(ctx context.Context, db *commit.Tx) error {
 // Repeatable implements commit.Write.
 func (w *write) Repeatable() bool { return w.prefetch != nil }
 
-// LowPriority implements commit.Write.
-func (w *write) LowPriority() bool { return w.low }
+// Priority implements commit.Write.
+func (w *write) Priority() commit.Priority { return w.priority }
 
 // RolledBack implements commit.Write: it removes the changes of the write from the
 // shared state.
@@ -269,8 +269,8 @@ func (s *Store) write(ctx context.Context, prefetch *Prefetch, fn func(context.C
 	}
 	_, span := s.tracer.Child(trace.From(ctx), "database.write", trace.Internal)
 	defer span.End()
-	low := ctx.Value(lowPriorityKey{}) != nil
-	w := &write{prefetch: prefetch, low: low, store: s, fn: func(group context.Context, t *Tx) error {
+	priority, _ := ctx.Value(priorityKey{}).(commit.Priority)
+	w := &write{prefetch: prefetch, priority: priority, store: s, fn: func(group context.Context, t *Tx) error {
 		own := context.WithoutCancel(ctx)
 		if ends, ok := group.Deadline(); ok {
 			bounded, cancel := context.WithDeadline(own, ends)

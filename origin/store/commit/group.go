@@ -38,8 +38,8 @@ type Write interface {
 	// Repeatable reports whether Run may be called again after its statements were
 	// undone, and so whether they may be sent without a savepoint.
 	Repeatable() bool
-	// LowPriority reports whether the write is to wait while others write. It is constant.
-	LowPriority() bool
+	// Priority returns whether the write is to wait while others write. It is constant.
+	Priority() Priority
 	// RolledBack is called when the statements of Run were undone and the
 	// transaction goes on.
 	RolledBack()
@@ -112,11 +112,11 @@ type Result struct {
 // until the write starts. After that it runs to completion, because interrupting one
 // statement would roll back the other writes.
 //
-// While others write, a write of low priority waits for a multiple of what the last one took, at most
+// While others write, a write below Normal waits for a multiple of what the last one of its priority took, at most
 // maxPause, before it is queued. Only writes of this Group count, not those of other processes.
 func (g *Group[W]) Do(ctx context.Context, w W) (Result, error) {
-	if w.LowPriority() {
-		if err := g.pace.wait(ctx); err != nil {
+	if of := w.Priority(); of != Normal {
+		if err := g.pace.wait(ctx, of); err != nil {
 			return Result{}, err
 		}
 	} else {
@@ -206,10 +206,10 @@ func (g *Group[W]) lead(first *member[W]) {
 	began := time.Now()
 	g.commit(batch)
 	took := time.Since(began)
-	if slices.ContainsFunc(batch, func(m *member[W]) bool { return m.write.LowPriority() }) {
-		g.pace.ran(took)
-	}
 	for _, m := range batch {
+		if of := m.write.Priority(); of != Normal {
+			g.pace.ran(of, took)
+		}
 		if m.succeeded() {
 			m.write.Committed()
 		}
