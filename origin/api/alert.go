@@ -193,8 +193,9 @@ func (a *intakeAPI) receive(c *call) (fieldmark.Intake, error) {
 	// The age and not the time of the edge, whose clock may differ.
 	age := time.Duration(max(r.AgeMillis, 0)) * time.Millisecond
 	now := time.Now()
-	d := intake.Refusal{Key: r.Key, Intake: fieldmark.Intake{ID: r.ID, Source: r.Source, ExternalID: r.ExternalID,
-		AcceptedAt: fieldmark.At(now.Add(-age))}}
+	var d mission.Decision
+	d.Key, d.Intake.Intake = r.Key, fieldmark.Intake{ID: r.ID, Source: r.Source, ExternalID: r.ExternalID,
+		AcceptedAt: fieldmark.At(now.Add(-age))}
 	if r.Failures > 0 {
 		err = a.giveUp(c, &r, &d)
 	} else {
@@ -203,11 +204,14 @@ func (a *intakeAPI) receive(c *call) (fieldmark.Intake, error) {
 	if err != nil {
 		return fieldmark.Intake{}, err
 	}
-	return a.intake.Decide(c.r.Context(), d)
+	if d.Stored {
+		return d.Intake.Intake, nil
+	}
+	return a.intake.Decide(c.r.Context(), d.Intake)
 }
 
 // giveUp refuses a request that failed at each attempt, for the account of the key that sent it.
-func (a *intakeAPI) giveUp(c *call, r *fieldmark.SpooledRequest, d *intake.Refusal) error {
+func (a *intakeAPI) giveUp(c *call, r *fieldmark.SpooledRequest, d *mission.Decision) error {
 	k, err := a.keys.AuthenticateID(c.r.Context(), r.Key, access.ParseCaller(r.Client, r.Agent))
 	if err != nil && fieldmark.AsError(err).Code == fieldmark.CodeInternal {
 		return err
@@ -218,8 +222,8 @@ func (a *intakeAPI) giveUp(c *call, r *fieldmark.SpooledRequest, d *intake.Refus
 }
 
 // decide runs a request as the key that sent it and fills in its decision.
-func (a *intakeAPI) decide(c *call, r *fieldmark.SpooledRequest, age time.Duration, d *intake.Refusal) error {
-	inner, recorded, err := a.replay(c, r, age)
+func (a *intakeAPI) decide(c *call, r *fieldmark.SpooledRequest, age time.Duration, d *mission.Decision) error {
+	inner, recorded, err := a.replay(c, r, age, d)
 	if err == nil {
 		// As of now: a key that was revoked since the edge accepted the request creates nothing.
 		k, denied := a.keys.AuthenticateID(c.r.Context(), r.Key, access.ParseCaller(r.Client, r.Agent))
@@ -237,6 +241,9 @@ func (a *intakeAPI) decide(c *call, r *fieldmark.SpooledRequest, age time.Durati
 			return err
 		}
 		writeProblem(inner.w, inner.r, fieldmark.AsError(err))
+	}
+	if d.Stored {
+		return nil // with the mission
 	}
 	status := inner.w.status
 	var response struct {
@@ -270,12 +277,13 @@ func (a *intakeAPI) decide(c *call, r *fieldmark.SpooledRequest, age time.Durati
 
 // replay makes the call of an accepted request. It is the same request to its route as if its sender had sent it
 // to this origin, so that a sender who repeats it gets the saved response.
-func (a *intakeAPI) replay(c *call, r *fieldmark.SpooledRequest, age time.Duration) (*call, *recorder, error) {
+func (a *intakeAPI) replay(c *call, r *fieldmark.SpooledRequest, age time.Duration, d *mission.Decision) (*call,
+	*recorder, error) {
 	recorded := &recorder{header: http.Header{}}
 	inner := &call{w: &responseWriter{ResponseWriter: recorded, base: c.w.base, requestID: c.w.requestID}, r: c.r,
 		body: r.Body}
-	req, err := http.NewRequestWithContext(mission.WithAge(c.r.Context(), age), r.Method, r.Target,
-		bytes.NewReader(r.Body))
+	ctx := mission.WithDecision(mission.WithAge(c.r.Context(), age), d)
+	req, err := http.NewRequestWithContext(ctx, r.Method, r.Target, bytes.NewReader(r.Body))
 	if err != nil {
 		return inner, recorded, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "the request target is not valid")
 	}

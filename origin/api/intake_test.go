@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
@@ -48,12 +49,19 @@ func (fx *fixture) newKey(account string, scopes ...fieldmark.Scope) fieldmark.N
 
 // TestIntake sends requests that an edge accepted, also twice, and asks what became of them.
 func TestIntake(t *testing.T) {
-	fx := newFixture(t, nil)
+	at := storetest.New(t)
+	writes := 0 // nothing writes but the requests below
+	at.Hooks.Commit = func(_ time.Duration, n int) { writes += n }
+	fx := openFixture(t, at, nil)
 	k := fx.newKey(access.DefaultAccount, fieldmark.ScopeMissionCreate)
 	r := fx.spooled("node.1", k.ID, "a")
 	r.AgeMillis = time.Hour.Milliseconds()
 	before := time.Now()
+	writes = 0
 	done := fx.drain(200, r)
+	if writes != 1 {
+		t.Errorf("a mission and its decision are %d writes, want 1", writes)
+	}
 	if done.State != fieldmark.IntakeMission || len(done.Missions) != 1 || done.ID != "node.1" ||
 		done.ExternalID != "a" || done.DecidedAt == nil {
 		t.Fatalf("decision %+v, want a mission", done)

@@ -89,15 +89,14 @@ func (s *Service) Refused(ctx context.Context) ([]Refusal, error) {
 func (s *Service) Decide(ctx context.Context, r Refusal) (decided fieldmark.Intake, err error) {
 	now := fieldmark.At(time.Now())
 	r.DecidedAt = &now
+	ctx = store.WithReducedPriority(ctx)
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		decided = r.Intake
-		added, err := tx.AddIntake(ctx, &r)
-		if err != nil {
+		earlier, err := tx.Intake(ctx, r.ID)
+		if decided = earlier.Intake; !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		if !added {
-			earlier, err := tx.Intake(ctx, r.ID)
-			decided = earlier.Intake
+		decided = r.Intake
+		if err := tx.AddIntake(ctx, &r); err != nil {
 			return err
 		}
 		if r.State != fieldmark.IntakeRefused {

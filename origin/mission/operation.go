@@ -48,12 +48,15 @@ func (s *Service) Execute(ctx context.Context, k idempotency.Key, op Operation, 
 	if k.Name == "" || store.IsDryRun(ctx) {
 		var results []Result
 		err := s.writeAhead(ctx, idempotency.Key{}, op.creates, func(ctx context.Context, t *txn) (err error) {
-			results, err = op.run(ctx, t)
-			return err
+			if results, err = op.run(ctx, t); err != nil {
+				return err
+			}
+			return t.decide(ctx, results)
 		})
 		if err != nil {
 			return r, err
 		}
+		decided(ctx)
 		return render(results) // after the transaction, which others wait for
 	}
 	err = s.writeAhead(ctx, k, op.creates, func(ctx context.Context, t *txn) error {
@@ -67,8 +70,14 @@ func (s *Service) Execute(ctx context.Context, k idempotency.Key, op Operation, 
 		if r, err = render(results); err != nil {
 			return err
 		}
+		if err := t.decide(ctx, results); err != nil {
+			return err
+		}
 		return s.responses.Save(ctx, t.tx, k, r)
 	})
+	if err == nil && !r.Replayed {
+		decided(ctx)
+	}
 	return r, err
 }
 

@@ -125,6 +125,42 @@ func ageOf(ctx context.Context) time.Duration {
 	return age
 }
 
+// Decision is the decision on a request that an edge accepted while no origin could be reached.
+type Decision struct {
+	store.Intake
+	Stored bool // Execute has stored it
+}
+
+type decisionKey struct{}
+
+// WithDecision returns a context under which Execute stores a decision with the missions that it writes, in the same
+// transaction: it completes d. What is refused or was carried out before is not stored. Writes under the context wait
+// while requests write whose senders wait for them.
+func WithDecision(ctx context.Context, d *Decision) context.Context {
+	return context.WithValue(store.WithReducedPriority(ctx), decisionKey{}, d)
+}
+
+// decide queues the decision of a context, if it has one.
+func (t *txn) decide(ctx context.Context, results []Result) error {
+	d, ok := ctx.Value(decisionKey{}).(*Decision)
+	if !ok {
+		return nil
+	}
+	now := fieldmark.At(time.Now())
+	d.State, d.DecidedAt, d.Missions = fieldmark.IntakeMission, &now, nil
+	for _, r := range results {
+		d.Missions = append(d.Missions, r.Mission.ID)
+	}
+	return t.tx.AddIntake(ctx, &d.Intake)
+}
+
+// decided marks the decision of a context as stored.
+func decided(ctx context.Context) {
+	if d, ok := ctx.Value(decisionKey{}).(*Decision); ok {
+		d.Stored = true
+	}
+}
+
 // newID returns an id for what the transaction creates. That of a dry run cannot be the id of anything that
 // exists: the ids of NewID begin with their time, and so with 0.
 func newID(ctx context.Context, prefix string, at time.Time) string {

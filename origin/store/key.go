@@ -260,8 +260,7 @@ func scanOfferKey(row scanner, before ...any) (Key, error) {
 // may share a result and must not change it.
 func (s *Store) KeyByPublic(ctx context.Context, public string) (k Key, err error) {
 	if s.dialect.Prepare {
-		k, err = scanOfferKey(s.queryRow(ctx, `SELECT `+offerKeyColumns+` FROM api_key `+offerOfKey+`
-			WHERE public = $1`, public))
+		k, err = keyWithOffer(ctx, s, "public", public)
 	} else {
 		k, err = s.keys.Get(ctx, public)
 	}
@@ -271,23 +270,32 @@ func (s *Store) KeyByPublic(ctx context.Context, public string) (k Key, err erro
 	return k, nil
 }
 
-const keysQuery = `SELECT n.i, ` + offerKeyColumns + ` FROM unnest($1::text[]) WITH ORDINALITY AS n (asked, i),
-	LATERAL (SELECT * FROM api_key k WHERE k.public = n.asked LIMIT 1) k ` + offerOfKey
-
-// loadKeys reads keys for several callers.
-func (s *Store) loadKeys(ctx context.Context, publics []string) (map[string]Key, error) {
-	names := columns(publics, func(public string) []string { return []string{public} })
-	return load(ctx, s, publics, keysQuery, names, scanOfferKey)
-}
-
 // KeyWithOffer is KeyByPublic by the id of the key.
-func (s *Store) KeyWithOffer(ctx context.Context, id string) (Key, error) {
-	k, err := scanOfferKey(s.queryRow(ctx, `SELECT `+offerKeyColumns+` FROM api_key `+offerOfKey+`
-		WHERE api_key.id = $1`, id))
+func (s *Store) KeyWithOffer(ctx context.Context, id string) (k Key, err error) {
+	if s.dialect.Prepare {
+		k, err = keyWithOffer(ctx, s, "id", id)
+	} else {
+		k, err = s.ids.Get(ctx, id)
+	}
 	if err != nil {
 		return Key{}, fmt.Errorf("read key %s: %w", id, queryErr(err))
 	}
 	return k, nil
+}
+
+// keyWithOffer reads the key that has a value in a column.
+func keyWithOffer(ctx context.Context, db querier, column, value string) (Key, error) {
+	return scanOfferKey(db.queryRow(ctx, `SELECT `+offerKeyColumns+` FROM api_key `+offerOfKey+`
+		WHERE api_key.`+column+` = $1`, value))
+}
+
+// loadKeys returns a function that reads keys for several callers, by the values of a column.
+func loadKeys(db querier, column string) func(context.Context, []string) (map[string]Key, error) {
+	query := `SELECT n.i, ` + offerKeyColumns + ` FROM unnest($1::text[]) WITH ORDINALITY AS n (asked, i),
+		LATERAL (SELECT * FROM api_key k WHERE k.` + column + ` = n.asked LIMIT 1) k ` + offerOfKey
+	return func(ctx context.Context, values []string) (map[string]Key, error) {
+		return load(ctx, db, values, query, []any{values}, scanOfferKey)
+	}
 }
 
 // Key reads a key; the error is ErrNotFound if it does not exist.

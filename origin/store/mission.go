@@ -520,9 +520,10 @@ type Intake struct {
 
 const intakeColumns = `id, account, key_id, state, source, external_id, missions, code, detail, accepted_at, decided_at`
 
-func scanIntake(row scanner) (r Intake, err error) {
-	err = row.Scan(&r.ID, &r.Account, &r.Key, &r.State, &r.Source, &r.ExternalID, jsonCol{&r.Missions}, &r.Code,
-		&r.Detail, timeCol{&r.AcceptedAt}, nullTime{&r.DecidedAt})
+// scanIntake reads a request after other columns.
+func scanIntake(row scanner, before ...any) (r Intake, err error) {
+	err = row.Scan(append(before, &r.ID, &r.Account, &r.Key, &r.State, &r.Source, &r.ExternalID,
+		jsonCol{&r.Missions}, &r.Code, &r.Detail, timeCol{&r.AcceptedAt}, nullTime{&r.DecidedAt})...)
 	return r, queryErr(err)
 }
 
@@ -531,27 +532,40 @@ func (db IntakeReader) Intake(ctx context.Context, id string) (Intake, error) {
 	return scanIntake(db.queryRow(ctx, `SELECT `+intakeColumns+` FROM intake WHERE id = $1`, id))
 }
 
+// Intake is IntakeReader.Intake for callers that may share a query and a result.
+func (s *Store) Intake(ctx context.Context, id string) (Intake, error) {
+	if s.dialect.Prepare {
+		return s.IntakeReader.Intake(ctx, id)
+	}
+	r, err := s.intake.Get(ctx, id)
+	return r, queryErr(err)
+}
+
+// loadIntake returns a function that reads requests for several callers.
+func loadIntake(db querier) func(context.Context, []string) (map[string]Intake, error) {
+	return func(ctx context.Context, ids []string) (map[string]Intake, error) {
+		return load(ctx, db, ids, `SELECT n.i, `+intakeColumns+` FROM unnest($1::text[]) WITH ORDINALITY
+			AS n (asked, i) JOIN intake ON id = n.asked`, []any{ids}, scanIntake)
+	}
+}
+
 // RefusedIntake lists up to limit requests that were refused, the latest first, without those of test worlds.
 func (db IntakeReader) RefusedIntake(ctx context.Context, limit int) ([]Intake, error) {
 	rows, err := db.query(ctx, `SELECT `+intakeColumns+` FROM intake WHERE state = 'refused'
-		AND account NOT LIKE '%~test'		ORDER BY decided_at DESC, id DESC LIMIT $1`, limit)
-	return collect(rows, err, scanIntake)
+		AND account NOT LIKE '%~test' ORDER BY decided_at DESC, id DESC LIMIT $1`, limit)
+	return collect(rows, err, func(row scanner) (Intake, error) { return scanIntake(row) })
 }
 
-// AddIntake adds a request that was decided, and reports whether its id is new.
-func (t IntakeTx) AddIntake(ctx context.Context, r *Intake) (bool, error) {
+// AddIntake adds a request that was decided, unless there is one with its id.
+func (t IntakeTx) AddIntake(ctx context.Context, r *Intake) error {
 	missions, err := jsonText(r.Missions)
 	if err != nil {
-		return false, fmt.Errorf("add accepted request %s: %w", r.ID, err)
+		return fmt.Errorf("add accepted request %s: %w", r.ID, err)
 	}
-	n, err := t.exec(ctx, `INSERT INTO intake (`+intakeColumns+`)
+	return t.queueInsert(ctx, `INSERT INTO intake (`+intakeColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING`, r.ID, r.Account, r.Key,
 		string(r.State), r.Source, r.ExternalID, missions, string(r.Code), r.Detail, r.AcceptedAt.Micros(),
 		r.DecidedAt.Micros())
-	if err != nil {
-		return false, fmt.Errorf("add accepted request %s: %w", r.ID, err)
-	}
-	return n > 0, nil
 }
 
 // PruneIntake deletes up to limit requests in a state that were decided before a time, and returns how many.

@@ -141,7 +141,8 @@ type Store struct {
 	outage  outage
 
 	// Reads that come with every request.
-	keys      commit.Loader[string, Key]
+	keys, ids commit.Loader[string, Key] // by the public part, by id
+	intake    commit.Loader[string, Intake]
 	responses commit.Loader[ResponseKey, SavedResponse]
 
 	divided atomic.Pointer[partition.Status] // nil: not known yet
@@ -192,15 +193,14 @@ func (s *Store) open(ctx context.Context, cfg Config) (err error) {
 	s.PublicLogReader = PublicLogReader{s, s.dialect.timeline}
 	s.AccessReader, s.BrandReader, s.EventReader = AccessReader{s}, BrandReader{s}, EventReader{s}
 	s.AccessRequestReader, s.AttachmentReader = AccessRequestReader{s}, AttachmentReader{s}
-	s.CDNReader = CDNReader{s}
-	s.CertificateReader, s.ClaimReader = CertificateReader{s}, ClaimReader{s}
+	s.CDNReader, s.CertificateReader, s.ClaimReader = CDNReader{s}, CertificateReader{s}, ClaimReader{s}
 	s.IntakeReader, s.MailReader = IntakeReader{s}, MailReader{s}
 	s.MissionReader, s.ModuleReader, s.NoteReader = MissionReader{s}, ModuleReader{s}, NoteReader{s}
-	s.TechnicianReader = TechnicianReader{s}
-	s.SiteCheckReader, s.StandingReader = SiteCheckReader{s}, StandingReader{s}
+	s.TechnicianReader, s.SiteCheckReader, s.StandingReader = TechnicianReader{s}, SiteCheckReader{s}, StandingReader{s}
 	s.StatsReader, s.WebhookReader, s.WorldReader = StatsReader{s}, WebhookReader{s}, WorldReader{s}
 	s.StudyReader = StudyReader{s}
-	s.keys.Load, s.responses.Load = s.loadKeys, s.loadResponses
+	s.keys.Load, s.ids.Load = loadKeys(s, "public"), loadKeys(s, "id")
+	s.responses.Load, s.intake.Load = s.loadResponses, loadIntake(s)
 	s.watch.make()
 	return s.readLogID(ctx)
 }
