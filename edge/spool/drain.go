@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxSenders is how many requests are sent at once: origins have new requests to serve, too. An
-	// origin that is overloaded gets fewer.
-	maxSenders = 8
+	// maxSenders is how many requests are sent at once: as many share a commit of the origin, which lets new requests
+	// write first. An origin that is overloaded gets fewer.
+	maxSenders = 64
 	// windowSize is how many requests are read from the file at once.
 	windowSize = 512
 	// sendTimeout bounds one request; the origin's own timeout is 5 s.
