@@ -286,7 +286,7 @@ func (r *Redis) Ping(ctx context.Context) error {
 
 // errUnavailable is returned for a call that was not made because the breaker is
 // open.
-var errUnavailable = errors.New("redis is away")
+var errUnavailable = errors.New("redis is unavailable")
 
 // call runs do under the deadline, unless the breaker is open.
 func (r *Redis) call(ctx context.Context, do func(context.Context) error) error {

@@ -131,7 +131,7 @@ func TestCertificatesOfOrigin(t *testing.T) {
 
 	h.down.Store(true)
 	if a.served(t, ca) != renewed {
-		t.Error("the edge serves another certificate while the origin is away")
+		t.Error("the edge serves another certificate while the origin is unreachable")
 	}
 	for folder, want := range map[string]string{state: renewed, "": ""} {
 		e := h.newSecureEdge(folder)

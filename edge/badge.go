@@ -83,7 +83,7 @@ type badgeEndpoints struct {
 	cache     *cache.Cache
 	fetcher   *fetcher
 	scorer    *scorer
-	rankings  *ranking.Store // scores for badges while the origin is away
+	rankings  *ranking.Store // scores for badges while the origin is unreachable
 	replica   *replicaState
 	lifetime  *lifetime.State
 	clients   clients

@@ -47,7 +47,7 @@ func many(n int) (slugs []string) {
 	return slugs
 }
 
-// A batch says of every brand what its score document says, also while the origin is away.
+// A batch says of every brand what its score document says, also while the origin is unreachable.
 func TestScoreBatch(t *testing.T) {
 	h := newFixture(t)
 	h.ranked("acme", "tools", "en", found{words: 300})
@@ -135,11 +135,11 @@ func TestScoreBatchLimits(t *testing.T) {
 	h.down.Store(true)
 	h.origin.CloseClientConnections()
 	if a, _ = h.batch(usual, many(1000)...); a.status != 200 {
-		t.Errorf("a known key while the origin is away: %d %s", a.status, a.body)
+		t.Errorf("a known key while the origin is unreachable: %d %s", a.status, a.body)
 	}
 	if a, _ = h.batch(fresh, many(100)...); a.status != 200 ||
 		!strings.Contains(a.header.Get("RateLimit"), `"anonymous"`) {
-		t.Errorf("a new key while the origin is away: %d, rate %s", a.status, a.header.Get("RateLimit"))
+		t.Errorf("a new key while the origin is unreachable: %d, rate %s", a.status, a.header.Get("RateLimit"))
 	}
 	a, _ = h.batch(fresh, many(101)...)
 	h.wantProblem(a, 503, fieldmark.CodeOriginUnavailable)

@@ -63,7 +63,7 @@ func TestCompare(t *testing.T) {
 }
 
 // TestStatusPage: the page says that everything works, since when that is recorded, and
-// keeps the record while the origin is away.
+// keeps the record while the origin is unreachable.
 func TestStatusPage(t *testing.T) {
 	h := newFixture(t)
 	h.until("a report is recorded", func() bool {

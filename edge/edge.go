@@ -110,7 +110,7 @@ type Config struct {
 	HSTS         time.Duration // max-age of Strict-Transport-Security on every answer; 0: a year, on pages alone
 	// CertificatesFromOrigin makes the edge use the certificates that its origin ordered, and
 	// answer the challenges of CAs. TLSState is a folder that keeps them for a start while
-	// the origin is away; empty: none.
+	// the origin is unreachable; empty: none.
 	CertificatesFromOrigin bool
 	TLSState               string
 	// RedirectListener is a plain listener beside TLS: it answers the challenges of CAs and

@@ -229,7 +229,7 @@ type knownReference struct {
 // maxOpenAPI bounds the OpenAPI document in bytes: several times what it has.
 const maxOpenAPI = 8 << 20
 
-// serve handles GET below /developers and /problems. While the origin is away, the pages show what
+// serve handles GET below /developers and /problems. While the origin is unreachable, the pages show what
 // this program has itself.
 func (e *developerEndpoints) serve(ctx *fasthttp.RequestCtx) {
 	path := string(ctx.Path())
@@ -268,7 +268,7 @@ func (e *developerEndpoints) serveFeed(ctx *fasthttp.RequestCtx) {
 }
 
 // reference returns the OpenAPI document of the origin: the one known while it is current, and
-// while the origin is away.
+// while the origin is unreachable.
 func (e *developerEndpoints) reference(ctx context.Context) (*developer.Reference, error) {
 	current := func() *developer.Reference {
 		k := e.known.Load()

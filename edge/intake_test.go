@@ -74,7 +74,7 @@ func (h *fixture) intake(a answer, state fieldmark.IntakeState) (in fieldmark.In
 	return in
 }
 
-// TestSpool sends requests while the origin is away, asks for them, and asks again when it is back.
+// TestSpool sends requests while the origin is unreachable, asks for them, and asks again when it is back.
 func TestSpool(t *testing.T) {
 	h, line, key := spoolFixture(t)
 	if a := h.sendMission(key, strings.Replace(aMission, `"1"`, `"0"`, 1)); a.status != 201 {
@@ -152,7 +152,7 @@ func unknownKey(h *fixture) string {
 	return k.Token
 }
 
-// TestSpoolRefusals: a key is revoked and a mission is created by another edge while the origin is away. The
+// TestSpoolRefusals: a key is revoked and a mission is created by another edge while the origin is unreachable. The
 // console lists both requests, and nothing else is created.
 func TestSpoolRefusals(t *testing.T) {
 	h, line, key := spoolFixture(t)

@@ -104,11 +104,11 @@ func TestLifetimeOfLateEdges(t *testing.T) {
 	h.down.Store(true)
 	h.origin.CloseClientConnections()
 	h.until("it states none", func() bool { return !h.stated() })
-	h.probed(fieldmark.CDNFailed, fieldmark.CDNFastly) // while the edge is away
+	h.probed(fieldmark.CDNFailed, fieldmark.CDNFastly) // while the edge is unreachable
 	h.down.Store(false)
 	h.catchUp()
 	if h.stated() {
-		t.Error("an edge that came back states a lifetime that ended while it was away")
+		t.Error("an edge that came back states a lifetime that ended while it was unreachable")
 	}
 }
 

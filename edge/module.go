@@ -404,7 +404,7 @@ func (e *Edge) runReports(ctx context.Context) error {
 		if err := e.cfg.Origin.ReportNode(ctx, r); err == nil {
 			counted.pending = nil
 		} else if ctx.Err() == nil {
-			e.log.Debug("report to the origin", "err", err) // the replicator logs that the origin is away
+			e.log.Debug("report to the origin", "err", err) // the replicator logs that the origin is unreachable
 		}
 		select {
 		case <-ctx.Done():
@@ -423,7 +423,7 @@ func (e *Edge) runReports(ctx context.Context) error {
 }
 
 // checkRedis pings Redis: a node without requests would not notice that it
-// is away.
+// is unreachable.
 func (e *Edge) checkRedis(ctx context.Context) {
 	if e.redis == nil {
 		return

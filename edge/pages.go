@@ -291,7 +291,7 @@ func (e *brandEndpoints) sendDispute(rc context.Context, ctx *fasthttp.RequestCt
 }
 
 // renderErrorPage replaces a problem document by a page where a browser requested an
-// address that does not exist, or while the origin is away. Other clients, and requests
+// address that does not exist, or while the origin is unreachable. Other clients, and requests
 // to the APIs, get the document.
 func (w *pageWriter) renderErrorPage(ctx *fasthttp.RequestCtx) {
 	status := ctx.Response.StatusCode()
@@ -435,7 +435,7 @@ func (e *siteEndpoints) servePlayground(ctx *fasthttp.RequestCtx) {
 // serviceFresh is the lifetime of the status of the origin: as long as edges take to report.
 const serviceFresh = 30 * time.Second
 
-// serviceStatus returns the status of the origin. While that is away it is the last one
+// serviceStatus returns the status of the origin. While that is unreachable it is the last one
 // known, which has all outages but the present; nil if none is known.
 func (e *siteEndpoints) serviceStatus(ctx *fasthttp.RequestCtx) *fieldmark.ServiceStatus {
 	entry, _, err := e.fetcher.get(ctx, "status/origin", func(ctx context.Context) (*cache.Entry, error) {

@@ -497,7 +497,7 @@ func aliasRows(state *fieldmark.BrandState) []*ranking.Row {
 }
 
 // store stores a score ahead of requests, so that it is there while the origin is
-// away.
+// unreachable.
 func (s *scorer) store(ctx context.Context, score fieldmark.Score, asOf int64, at time.Time) {
 	s.logRefresh(s.cache.Fetch(ctx, scoreKey(score.Slug), func(context.Context) (*cache.Entry, error) {
 		return newScoreEntry(score, asOf, at)

@@ -412,7 +412,7 @@ func (s *scorer) derive(ctx context.Context, slug fieldmark.Slug, lease time.Dur
 
 // asUnavailable turns errors of the node's own requests that no client causes, such as
 // those of a server that is no origin or does not accept the node token, into one of an
-// origin that is away.
+// origin that is unreachable.
 func asUnavailable(err error) error {
 	switch fieldmark.AsError(err).Code.Status() {
 	case http.StatusNotFound, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

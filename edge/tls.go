@@ -231,7 +231,7 @@ func newCertificateLoader(e *Edge, state string) *certificateLoader {
 }
 
 // run loads the certificates now and whenever they change, until ctx ends. While the origin is
-// away, those that were loaded stay in use.
+// unreachable, those that were loaded stay in use.
 func (l *certificateLoader) run(ctx context.Context) error {
 	if err := l.restore(); err != nil {
 		l.edge.log.Error("certificates of an earlier start cannot be used", "err", err)

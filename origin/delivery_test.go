@@ -76,7 +76,7 @@ func TestOutageHoldsMessages(t *testing.T) {
 			t.Errorf("after 4 minutes of 503: %+v; want an open circuit", e)
 		}
 		if tried > 20 { // eight before it opened, and the probes
-			t.Errorf("%d requests in 4 minutes to a receiver that is away, want few", tried)
+			t.Errorf("%d requests in 4 minutes to a receiver that is unreachable, want few", tried)
 		}
 		if got := states(w.deliveries(t)); got[fieldmark.DeliveryHeld] != 60 {
 			t.Errorf("deliveries %v, want 60 held", got)

@@ -49,14 +49,14 @@ func TestChaos(t *testing.T) {
 	}
 	h.during("nothing happens again", func(p *phase) { h.pass(calm, p, h.edges...) })
 	goroutines, memory := h.stats(all)
-	h.during(fmt.Sprint("Redis is away for ", outage), func(p *phase) {
+	h.during(fmt.Sprint("Redis is unreachable for ", outage), func(p *phase) {
 		h.redis.Kill()
 		h.pass(outage, p, h.edges...)
 		h.redis.Start()
 		h.seen(p, h.edges...)
 	})
-	h.during(fmt.Sprint("PostgreSQL is away for ", outage), func(p *phase) {
-		h.pg.Away(func() { h.pass(outage, p) })
+	h.during(fmt.Sprint("PostgreSQL is unreachable for ", outage), func(p *phase) {
+		h.pg.Outage(func() { h.pass(outage, p) })
 		began := time.Now()
 		_, name := h.change()
 		for _, n := range h.edges {

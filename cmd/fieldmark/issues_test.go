@@ -24,7 +24,7 @@ type watched struct {
 }
 
 // issues returns the list of issues as an administrator gets it, also while the database is
-// away: then only the page says so.
+// unreachable: then only the page says so.
 func (w *watched) issues() (codes []string) {
 	w.t.Helper()
 	status, _, body, err := try("GET", w.at+"/api/admin/v1/issues", "", "Authorization", "Bearer "+w.admin)
@@ -137,7 +137,7 @@ func TestIssuesOfProcesses(t *testing.T) {
 		}
 	}, redis.Start)
 	w.shows(fieldmark.IssueEdgeUnseen, edge.kill, func() {}, func() { edge = startEdge() })
-	pg.Away(func() {
+	pg.Outage(func() {
 		began := time.Now()
 		eventually(t, "the database is listed", func() bool {
 			return slices.Contains(w.issues(), string(fieldmark.IssueDatabaseUnavailable))

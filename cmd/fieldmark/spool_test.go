@@ -102,7 +102,7 @@ func TestSpoolProcesses(t *testing.T) {
 		learn()
 	}
 	if later == 0 {
-		t.Fatal("nothing was accepted while the origin was away")
+		t.Fatal("nothing was accepted while the origin was unreachable")
 	}
 	for id, address := range accepted {
 		if address == "" {

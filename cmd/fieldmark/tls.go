@@ -28,7 +28,7 @@ type tlsSettings struct {
 	TLSKey        string        `name:"tls-key" env:"FIELDMARK_TLS_KEY" type:"path" placeholder:"FILE" help:"Private key of the certificate, in PEM."`
 	TLSSelfSigned bool          `env:"FIELDMARK_TLS_SELF_SIGNED" help:"Serve TLS with a certificate for localhost, for development; only on a loopback address."`
 	FromOrigin    bool          `name:"tls-from-origin" env:"FIELDMARK_TLS_FROM_ORIGIN" help:"Serve TLS with the certificates that the origin orders (its --acme)."`
-	TLSState      string        `name:"tls-state" env:"FIELDMARK_TLS_STATE" type:"path" placeholder:"DIR" help:"Folder that keeps the certificates of the origin, encrypted under the node token, for a start while the origin is away."`
+	TLSState      string        `name:"tls-state" env:"FIELDMARK_TLS_STATE" type:"path" placeholder:"DIR" help:"Folder that keeps the certificates of the origin, encrypted under the node token, for a start while the origin is unreachable."`
 	TLSMin        string        `env:"FIELDMARK_TLS_MIN" enum:"1.2,1.3" default:"1.2" help:"Minimum TLS: 1.2 or 1.3."`
 	HSTS          time.Duration `env:"FIELDMARK_HSTS" default:"0s" help:"Send Strict-Transport-Security with this max-age on every answer; at 0, pages alone have it, with a year."`
 	HTTPListen    string        `name:"http-listen" env:"FIELDMARK_HTTP_LISTEN" placeholder:"ADDRESS" help:"Also listen for plain HTTP, to redirect to https and to answer challenges of CAs: usually :80; none if unset. With --acme and port 443 it is port 80 of the same host if unset, and none for no listener."`

@@ -249,7 +249,7 @@ func (s *Source) check(ctx context.Context, at fieldmark.EventCursor) (page fiel
 		if ctx.Err() != nil {
 			return page, true, ctx.Err()
 		}
-		return page, false, nil // the stream goes on while the origin is away
+		return page, false, nil // the stream goes on while the origin is unreachable
 	}
 	s.originVersion, s.cdn = page.Edition, page.CDN
 	if page.Log != s.log || page.Head < at.Number || page.Diverged(at) {

@@ -175,7 +175,7 @@ func (p *Proxy) Close() {
 
 // Purge makes every stored answer that carries one of the tags stale at once: it
 // is validated before it is sent again. hard: it is not even sent while the origin
-// is away. The tag of an address is "url:" and its host, path and query, or its
+// is unreachable. The tag of an address is "url:" and its host, path and query, or its
 // path and query alone for any host.
 func (p *Proxy) Purge(hard bool, tags ...string) {
 	at := p.store.seq.Add(1)

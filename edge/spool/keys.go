@@ -12,7 +12,7 @@ import (
 
 const (
 	// keyFreshness is how long after an origin accepted a key the edge accepts requests with it: a key that
-	// is revoked before the origin goes away is not trusted for longer.
+	// is revoked before the origin becomes unreachable is not trusted for longer.
 	keyFreshness = 15 * time.Minute
 	// maxKeys bounds the keys in memory, some 200 bytes each. Beyond it others are evicted, and
 	// are known again when an origin accepts them.

@@ -228,7 +228,7 @@ func (s *Service) step(ctx context.Context, c *store.Certificate) error {
 		if c.Chain == "" {
 			if err := s.selfCheck(ctx, c.Name); err != nil {
 				c.Failures++
-				c.LastError, c.DueAt = err.Error(), now.Add(backoff(awayFirst, awayMost, c.Failures))
+				c.LastError, c.DueAt = err.Error(), now.Add(backoff(unreachableFirst, unreachableMost, c.Failures))
 				return err
 			}
 		}

@@ -491,7 +491,7 @@ func TestCAAway(t *testing.T) {
 	w.due(func(c *store.Certificate) { c.RenewAt = time.Now() })
 	w.until("the renewal fails", func() bool { return w.row().Failures == 1 })
 	if row := w.row(); w.serial() != first || !row.Ordering || row.LastError == "" {
-		t.Errorf("while the CA is away: %+v", row)
+		t.Errorf("while the CA is unreachable: %+v", row)
 	}
 	w.ca.Intercept(nil)
 	w.due(nil)

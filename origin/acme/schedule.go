@@ -37,10 +37,10 @@ const (
 	// at Let's Encrypt.
 	refusedFirst = time.Hour
 	refusedMost  = 24 * time.Hour
-	// awayFirst and awayMost are the same while the CA cannot be reached, which costs
+	// unreachableFirst and unreachableMost are the same while the CA cannot be reached, which costs
 	// nothing.
-	awayFirst = time.Minute
-	awayMost  = time.Hour
+	unreachableFirst = time.Minute
+	unreachableMost  = time.Hour
 	// otherKindAfter is the pause before the other kind of challenge is tried.
 	otherKindAfter = time.Minute
 	// maxRetryAfter bounds the wait that a CA may set: it may be a mistake.
@@ -170,7 +170,7 @@ func (s *Service) fail(ctx context.Context, c *store.Certificate, o *store.Certi
 	rejected = rejected || answered && problem.Status/100 == 4 && !limited
 	c.Failures++
 	c.LastError = err.Error()[:min(len(err.Error()), maxError)]
-	pause := backoff(awayFirst, awayMost, c.Failures)
+	pause := backoff(unreachableFirst, unreachableMost, c.Failures)
 	if rejected || limited {
 		pause = backoff(refusedFirst, refusedMost, c.Failures-1)
 	}

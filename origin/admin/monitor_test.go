@@ -31,8 +31,8 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// TestNodeAway: an edge that does not report is away until an administrator removes it.
-func TestNodeAway(t *testing.T) {
+// TestNodeOverdue: an edge that does not report is listed as not reporting until an administrator removes it.
+func TestNodeOverdue(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	since := fieldmark.At(time.Now())
@@ -41,7 +41,7 @@ func TestNodeAway(t *testing.T) {
 	if err := b.service.Modules.ReportNode(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	checkEscaped(t, b.page("/admin/nodes", "running", "Redis away"))
+	checkEscaped(t, b.page("/admin/nodes", "running", "Redis unreachable"))
 	err := b.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		r.SeenAt = fieldmark.At(time.Now().Add(-time.Hour))
 		_, err := tx.PutNode(ctx, r)
@@ -50,7 +50,7 @@ func TestNodeAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.page("/admin/nodes", ">away<", "Remove edge")
+	b.page("/admin/nodes", ">not reporting<", "Remove edge")
 	b.post("/admin/nodes/"+r.Node+"/remove", url.Values{}, "/admin/nodes")
 	b.page("/admin/nodes", "No edge has reported recently.")
 }

@@ -26,17 +26,17 @@ type nodeHandler struct {
 	modules *module.Service // the reports of edges
 }
 
-// nodeAway is the age of a report from which an edge is shown as away; it reports every few
-// seconds.
-const nodeAway = 3 * fieldmark.ReportInterval
+// overdueAfter is the age of the last report from which an edge is shown as not reporting; it
+// reports every few seconds.
+const overdueAfter = 3 * fieldmark.ReportInterval
 
 // nodeRow is the latest report of an edge.
 type nodeRow struct {
 	fieldmark.NodeReport
-	Lag    int    // events it has not applied
-	Ratio  string // of cache hits
-	InSync bool   // it uses the active module
-	Away   bool   // it has not reported for a while
+	Lag     int    // events it has not applied
+	Ratio   string // of cache hits
+	InSync  bool   // it uses the active module
+	Overdue bool   // its last report is older than overdueAfter
 }
 
 type nodesData struct {
@@ -49,7 +49,7 @@ func newNodeRows(nodes []fieldmark.NodeReport, active fieldmark.Digest, head int
 	for _, r := range nodes {
 		// Its cursor can be ahead of a head that was read before the report.
 		line := nodeRow{NodeReport: r, Lag: int(max(head-r.Cursor, 0)), InSync: r.Module.Digest == active,
-			Away: time.Since(r.SeenAt.Std()) > nodeAway}
+			Overdue: time.Since(r.SeenAt.Std()) > overdueAfter}
 		// An edge without requests has no ratio; 0 % would look like a fault.
 		if all := r.Hits + r.Misses; all > 0 {
 			line.Ratio = strconv.FormatFloat(100*float64(r.Hits)/float64(all), 'f', 1, 64) + " %"

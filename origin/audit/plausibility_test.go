@@ -254,9 +254,9 @@ func TestTextsThatCannotBeCompared(t *testing.T) {
 	}
 	_, err = a.Audit(t.Context(), audit.Subject{URL: home,
 		Earlier: func(context.Context, audit.Texts) (map[string]audit.EarlierText, error) {
-			return nil, errors.New("the database is away")
+			return nil, errors.New("the database is unreachable")
 		}}, nil)
-	if err == nil || !strings.Contains(err.Error(), "the database is away") {
+	if err == nil || !strings.Contains(err.Error(), "the database is unreachable") {
 		t.Errorf("the audit returned %v", err)
 	}
 }

@@ -110,7 +110,7 @@ func (s *Service) add(ctx context.Context, tx *store.Tx, keys []store.SigningKey
 }
 
 // purge makes edges drop the key directory. Hard: they do not serve the old one either while
-// the origin is away.
+// the origin is unreachable.
 func purge(ctx context.Context, tx *store.Tx, hard bool) error {
 	tags := []fieldmark.Tag{TagKeys}
 	_, err := event.Emit(ctx, tx, "", store.Event{

@@ -13,8 +13,8 @@ const (
 	// silentAfter is the age of a report from which an edge counts as behind: two intervals, and the time
 	// that a busy machine needs.
 	silentAfter = 2*fieldmark.ReportInterval + 2*time.Second
-	// goneAfter is how long a silent edge is waited for. One that is away for longer has started again, and
-	// is at the head of the log then.
+	// goneAfter is how long a silent edge is waited for. One that is offline for longer has restarted, and
+	// begins at the head of the log.
 	goneAfter = 2 * time.Minute
 	// maxNodes limits the edges that are waited for, as many as the origin lists.
 	maxNodes = 1000

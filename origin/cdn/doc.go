@@ -3,6 +3,6 @@
 //
 // In go the settings of CDNs and the event log, out come requests to the APIs of CDNs. A position is
 // stored with each CDN and moves only after a purge succeeded, so that neither a restart nor a CDN
-// that is away loses a purge. Retries, a crash and a second worker repeat purges, so each kind of request must
+// that is unreachable loses a purge. Retries, a crash and a second worker repeat purges, so each kind of request must
 // allow that. The package must not know HTML, or which responses edges send.
 package cdn

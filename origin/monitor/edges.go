@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// unseenAfter is the age of the last report from which an edge counts as away: two
+	// unseenAfter is the age of the last report from which an edge counts as not reporting: two
 	// intervals, and the time that a busy machine needs.
 	unseenAfter = 2*fieldmark.ReportInterval + 2*time.Second
 	// settling is the time in which an edge applies events and switches modules. It takes
@@ -50,7 +50,7 @@ func (s *Service) edges(ctx context.Context, now time.Time) (list []fieldmark.Is
 	}
 	for _, n := range known {
 		if now.Sub(n.SeenAt.Std()) > unseenAfter && now.Sub(s.started) > unseenAfter {
-			i := edgeIssue(fieldmark.IssueEdgeUnseen, fieldmark.SeverityCritical, n.SeenAt.Std(), n, "is away")
+			i := edgeIssue(fieldmark.IssueEdgeUnseen, fieldmark.SeverityCritical, n.SeenAt.Std(), n, "does not report")
 			// The origin has no data to decide which: a report is all it has of an edge.
 			i.Effect = "It has stopped or cannot reach the origin. Other edges serve its clients if a load balancer " +
 				"sends them there."
@@ -88,20 +88,20 @@ func edgeIssue(code fieldmark.IssueCode, severity fieldmark.IssueSeverity, since
 
 // redisIssues returns one issue for all edges that Redis does not answer: they share it.
 func redisIssues(live []fieldmark.NodeReport) []fieldmark.Issue {
-	away, since := 0, time.Time{}
+	affected, since := 0, time.Time{}
 	for _, n := range live {
 		if n.RedisDownSince == nil {
 			continue
 		}
-		if away++; since.IsZero() || n.RedisDownSince.Std().Before(since) {
+		if affected++; since.IsZero() || n.RedisDownSince.Std().Before(since) {
 			since = n.RedisDownSince.Std()
 		}
 	}
-	if away == 0 {
+	if affected == 0 {
 		return nil
 	}
 	i := issue(fieldmark.IssueRedisUnavailable, fieldmark.SeverityWarning, since,
-		fmt.Sprintf("Redis does not answer %d of %s", away, ui.Count(len(live), "edge", "edges")))
+		fmt.Sprintf("Redis does not answer %d of %s", affected, ui.Count(len(live), "edge", "edges")))
 	i.Effect = "Edges use their own memory and send more requests to the origin. Shared rate limits count per edge."
 	i.Action, i.Link = "Start Redis, or correct FIELDMARK_REDIS_URL of the edges", nodesPage
 	return []fieldmark.Issue{i}

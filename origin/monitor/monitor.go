@@ -70,7 +70,7 @@ const maxWait = 3 * time.Second
 // rows through indexes. A database that cannot be read is an issue, not an error.
 func (s *Service) Issues(ctx context.Context) (fieldmark.IssueList, error) {
 	now := time.Now()
-	// The checks that need no database come first: they are the answer when it is away.
+	// The checks that need no database come first: they are the answer when it is unreachable.
 	list := append(s.Outage(), s.disk(now)...)
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()

@@ -261,7 +261,7 @@ var causes = map[fieldmark.IssueCode]struct {
 		n := in.report(func(r *fieldmark.NodeReport) { r.Cursor-- })
 		return func() { in.report(func(r *fieldmark.NodeReport) { r.Node = n.Node }) }
 	}},
-	fieldmark.IssueEdgeUnseen: {"edge-1:8080 is away", func(in *installation) func() {
+	fieldmark.IssueEdgeUnseen: {"edge-1:8080 does not report", func(in *installation) func() {
 		n := in.report(func(*fieldmark.NodeReport) {})
 		time.Sleep(13 * time.Second)
 		return func() {

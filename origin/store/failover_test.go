@@ -33,7 +33,7 @@ func TestLogNamesTheTimeline(t *testing.T) {
 	if first != s.Log() {
 		t.Errorf("on the first timeline the log %s is called %s", s.Log(), first)
 	}
-	primary.Away(func() {})
+	primary.Outage(func() {})
 	if again := name(s); again != first {
 		t.Errorf("after a crash the log is called %s, want %s", again, first)
 	}
@@ -124,7 +124,7 @@ func (f *standbyFixture) rested(at replica.Position) {
 }
 
 // A replica answers only if it shows what the reader knows of: not while its replay is paused, not
-// for another log or timeline, and not while it is away. Then the primary answers.
+// for another log or timeline, and not while it is unreachable. Then the primary answers.
 func TestReadAt(t *testing.T) {
 	f := newStandbyFixture(t)
 	f.write("before")
@@ -149,9 +149,9 @@ func TestReadAt(t *testing.T) {
 	f.read("another timeline", replica.Position{Log: at.Log + ".00000002", Event: 1}, replica.Counts{Failed: 1})
 	f.rested(newer)
 	f.standby.Kill()
-	f.read("the replica is away", newer, replica.Counts{Failed: 1})
+	f.read("the replica is unreachable", newer, replica.Counts{Failed: 1})
 	if status, _, err := f.store.Replica(t.Context()); err != nil || status.Up {
-		t.Errorf("the replica is %+v, %v; want it to be away", status, err)
+		t.Errorf("the replica is %+v, %v; want it to be unreachable", status, err)
 	}
 }
 

@@ -103,9 +103,9 @@ func (t MissionTx) PutBusinessHours(ctx context.Context, name string, c *fieldma
 
 // putRule stores a rule and raises the revision of all rules. SLAs computed with
 // an older revision are found by it and computed again.
-func (t MissionTx) putRule(ctx context.Context, kind, name string, rule any, away bool, at time.Time) error {
+func (t MissionTx) putRule(ctx context.Context, kind, name string, rule any, removed bool, at time.Time) error {
 	body := ""
-	if !away {
+	if !removed {
 		var err error
 		if body, err = jsonText(rule); err != nil {
 			return fmt.Errorf("write %s %s: %w", kind, name, err)

@@ -99,7 +99,7 @@ func (s *Store) Replica(ctx context.Context) (ReplicaStatus, bool, error) {
 	if err == nil {
 		status.Up, status.Lag = true, lag
 	}
-	return status, true, nil // a replica that is away is a state, not an error
+	return status, true, nil // a replica that is unreachable is a state, not an error
 }
 
 // Store is an open database. Its methods may be called from any goroutine. Those

@@ -173,7 +173,7 @@ func TestOAuth2(t *testing.T) {
 	s.status = 401
 	o.Send(t.Context(), event, time.Now())
 	a := o.Send(t.Context(), event, time.Now())
-	if a.OK() || a.Detail.Class != webhook.ClassAuth || !a.Away() || strings.Contains(a.Error, "s/") {
+	if a.OK() || a.Detail.Class != webhook.ClassAuth || !a.ReceiverFailed() || strings.Contains(a.Error, "s/") {
 		t.Errorf("no token to be had: %+v, want class auth", a)
 	}
 	inside := sender(t, safehttp.New(safehttp.Config{}), "https://receiver.example/",
@@ -323,7 +323,7 @@ func TestSendToSlowAndEndlessReceivers(t *testing.T) {
 	for _, code := range []int{301, 303, 308} {
 		moved := httptest.NewServer(redirect("http://127.0.0.1:1/", code))
 		a := sender(t, loopback(0), moved.URL, fieldmark.EndpointSettings{}).Send(t.Context(), event, time.Now())
-		if moved.Close(); a.Status != code || a.Detail.Class != webhook.ClassRedirect || a.Away() {
+		if moved.Close(); a.Status != code || a.Detail.Class != webhook.ClassRedirect || a.ReceiverFailed() {
 			t.Errorf("%d: %+v, want class redirect, not followed", code, a)
 		}
 	}

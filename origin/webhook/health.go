@@ -41,7 +41,7 @@ var warnAfter = [...]time.Duration{FirstWarning, 72 * time.Hour}
 // added, but not renamed.
 type Health struct {
 	Circuit  fieldmark.Circuit `json:"circuit,omitempty"` // empty: closed
-	Row      int               `json:"row,omitempty"`     // consecutive failures with Away
+	Row      int               `json:"row,omitempty"`     // consecutive failures of the receiver
 	Probes   int               `json:"probes,omitempty"`  // failed since the circuit opened
 	ProbeAt  fieldmark.Time    `json:"probeAt,omitzero"`
 	Allowed  int               `json:"allowed,omitempty"` // in flight while the circuit closes
@@ -94,7 +94,7 @@ func (h *Health) succeed(now time.Time, limit int) (changed bool) {
 	return changed
 }
 
-// fail counts a failure. Only failures that mean that the receiver is away (Attempt.Away) open
+// fail counts a failure. Only failures that are of the receiver (Attempt.ReceiverFailed) open
 // the circuit: a receiver that refuses one message may accept the next. The wait for the next
 // probe grows with each failed probe, or is what the receiver requested if that is longer.
 func (h *Health) fail(a Attempt, now time.Time) {
@@ -102,7 +102,7 @@ func (h *Health) fail(a Attempt, now time.Time) {
 		h.FailingSince = fieldmark.At(now)
 	}
 	h.LastFailure, h.LastError = fieldmark.At(now), a.Error
-	if !a.Away() {
+	if !a.ReceiverFailed() {
 		h.Row = 0
 		return
 	}

@@ -64,9 +64,9 @@ type Attempt struct {
 // OK reports whether the receiver accepted the event.
 func (a Attempt) OK() bool { return a.Error == "" }
 
-// Away reports a failure of the receiver rather than of the message: any other message would
+// ReceiverFailed reports a failure of the receiver rather than of the message: any other message would
 // fail as well. Such failures open the circuit; a status of 4xx except 429 does not.
-func (a Attempt) Away() bool {
+func (a Attempt) ReceiverFailed() bool {
 	switch a.Detail.Class {
 	case ClassDNS, ClassConnect, ClassTLS, ClassTimeout, ClassAuth, ClassOther:
 		return true

@@ -12,7 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// TestMonitorOutage: fieldmark top keeps one client. While the server is away, or answers errors, each screen
+// TestMonitorOutage: fieldmark top keeps one client. While the server is unreachable, or answers errors, each screen
 // says so; the first screen after its return has its issues and charts again.
 func TestMonitorOutage(t *testing.T) {
 	var status atomic.Int64 // 0: connections end without a response

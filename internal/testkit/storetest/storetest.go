@@ -299,9 +299,9 @@ func StartServer(t testing.TB) *Server {
 	return &Server{URL: s.address, t: t, s: s}
 }
 
-// Away stops the server at once, as a crash would, calls meanwhile, and starts
+// Outage stops the server at once, as a crash would, calls meanwhile, and starts
 // it again with its data.
-func (s *Server) Away(meanwhile func()) {
+func (s *Server) Outage(meanwhile func()) {
 	s.t.Helper()
 	s.s.kill()
 	meanwhile()

@@ -75,7 +75,7 @@ type Provider struct {
 }
 
 // New checks cfg. It sends no request.
-// All errors are reported at once. The provider may be away when an origin starts.
+// All errors are reported at once. The provider may be unreachable when an origin starts.
 func New(cfg Config) (*Provider, error) {
 	var bad []error
 	issuer, err := url.Parse(cfg.Issuer)
@@ -323,7 +323,7 @@ func (p *Provider) discovered() (metadata *oidc.Provider, ok bool, err error) {
 	switch age := time.Since(p.fetchedAt); {
 	case p.lastErr == nil && p.metadata != nil && age < discoveryTTL:
 		return p.metadata, true, nil
-	// Sign-ins while the provider is away must not become a flood of requests to it.
+	// Sign-ins while the provider is unreachable must not become a flood of requests to it.
 	case p.lastErr != nil && age < retryDelay:
 		return p.metadata, true, unless(p.metadata != nil, p.lastErr)
 	}

@@ -18,7 +18,7 @@ const (
 	// lookEvery is the delay between two looks.
 	lookEvery = 10 * time.Millisecond
 	// rest is how long a copy that failed or was too far behind is not queried. Without it each
-	// reader would wait for a copy that is away or paused.
+	// reader would wait for a copy that is unreachable or paused.
 	rest = 2 * time.Second
 )
 
@@ -53,7 +53,7 @@ func (r *Replica) Close() error { return r.cfg.DB.Close() }
 type Counts struct {
 	Reads  int64 // answered
 	Behind int64 // not answered: the copy had not reached the position, or was not queried because of that
-	Failed int64 // not answered: the copy was away or of another log, or ended the snapshot
+	Failed int64 // not answered: the copy was unreachable or of another log, or ended the snapshot
 }
 
 // Counts returns the counts since the start.
@@ -183,7 +183,7 @@ func (r *Replica) snapshot(ctx context.Context, at Position) (*Snapshot, error) 
 }
 
 // Lag returns how many events the copy is behind a position; the error is of a copy that is
-// away or has another log.
+// unreachable or has another log.
 func (r *Replica) Lag(ctx context.Context, at Position) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
