@@ -44,7 +44,7 @@ const (
 
 	// PathAccount is the account of the caller's key.
 	PathAccount = "/api/public/v1/account"
-	// PathIntake has what became of requests that an edge accepted without an origin; an id follows.
+	// PathIntake has the results of requests that an edge accepted without an origin; an id follows.
 	PathIntake = "/api/public/v1/intake/"
 	// PathPublicEvents returns events to integrators that poll.
 	PathPublicEvents = "/api/public/v1/events"
@@ -217,7 +217,7 @@ type List[T any] struct {
 	HasMore    bool   `json:"hasMore"`
 }
 
-// IntakeState is what became of a request that an edge accepted without an origin.
+// IntakeState is the state of a request that an edge accepted without an origin.
 type IntakeState string
 
 // The states of a request. The last two are final.

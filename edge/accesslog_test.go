@@ -70,8 +70,8 @@ func newAccessLog(t testing.TB) (l *accesslog.Log, lines func() (text string, al
 	}
 }
 
-// TestAccessLog sends requests of all kinds over each protocol. Each has one line, which tells
-// what became of it and holds no secret.
+// TestAccessLog sends requests of all kinds over each protocol. Each has one line, with its
+// result and without secrets.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
 	accessLog, lines := newAccessLog(t)

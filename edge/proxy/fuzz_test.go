@@ -192,7 +192,7 @@ func playAll(t *testing.T, plays ...[]byte) {
 	})
 }
 
-// told is what became of a turn at the origin.
+// told records the request of a turn and the response of the origin.
 type told struct {
 	asked       int
 	body        string

@@ -167,7 +167,7 @@ func (a *intakeAPI) routes() []*route {
 		{"POST", fieldmark.PathInternalIntake, node, handleCall[fieldmark.SpooledRequest](a.receive), operation{
 			hidden: true, bodyLimit: maxSpooledBody}},
 		{"GET", fieldmark.PathIntake + "{id}", key(fieldmark.ScopeMissionCreate), handleCall[none](a.get), operation{
-			id: "getIntake", summary: "Get what became of a request that was accepted with 202; for " +
+			id: "getIntake", summary: "Get the result of a request that was accepted with 202; for " +
 				strconv.Itoa(fieldmark.IntakeDays) + " days"}},
 	}
 }

@@ -47,7 +47,7 @@ func (fx *fixture) newKey(account string, scopes ...fieldmark.Scope) fieldmark.N
 	return k
 }
 
-// TestIntake sends requests that an edge accepted, also twice, and asks what became of them.
+// TestIntake sends requests that an edge accepted, also twice, and reads their results.
 func TestIntake(t *testing.T) {
 	at := storetest.New(t)
 	writes := 0 // nothing writes but the requests below

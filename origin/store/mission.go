@@ -503,10 +503,10 @@ func (t NoteTx) RedactNote(ctx context.Context, mission string, n fieldmark.Note
 	return nil
 }
 
-// IntakeReader reads what became of requests that edges accepted without an origin.
+// IntakeReader reads the results of requests that edges accepted without an origin.
 type IntakeReader struct{ querier }
 
-// IntakeTx writes it, in a transaction.
+// IntakeTx writes them, in a transaction.
 type IntakeTx struct {
 	IntakeReader
 	*tx
