@@ -35,7 +35,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
-// Limits of the front.
+// Limits and timeouts of an edge.
 const (
 	// DefaultCacheBytes bounds the memory of cached responses, in bytes.
 	DefaultCacheBytes = 256 << 20

@@ -23,6 +23,8 @@ import (
 	"github.com/fieldmark/fieldmark/sdk"
 )
 
+// Files for machines and for developers: robots.txt, llms.txt, sitemaps, icons, the SDK and the developer pages.
+
 // fileControl is the Cache-Control of files for machines.
 const fileControl = "public, max-age=3600, stale-while-revalidate=86400"
 

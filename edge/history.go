@@ -17,6 +17,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
+// Scores and facts of the past: a score at a time, the history of a score, and facts and modules by their digest.
+
 // The lifetimes of responses that a digest identifies. Facts are deleted with their brand,
 // so shared caches must not keep them indefinitely.
 // A module is named by its digest and contains nothing of a brand, so caches may keep it for

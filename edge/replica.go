@@ -20,7 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
-// The pace of following.
+// Intervals and timeouts of following the event log.
 const (
 	pollWait = fieldmark.MaxWait * time.Second
 	// backoffFirst and backoffMax bound the pause after a failed request to the origin;

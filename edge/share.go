@@ -24,6 +24,8 @@ import (
 	"github.com/fieldmark/fieldmark/edge/site"
 )
 
+// Pictures for link previews: share cards of brands, and oEmbed.
+
 // The suffix is part of the path, because some services guess the type of a picture by it.
 const (
 	pathCard   = site.PathCard

@@ -13,6 +13,15 @@ import (
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
+// signInHandler signs users in and out, with a password or with the sign-in provider, and confirms the
+// identity of users who are signed in.
+type signInHandler struct {
+	*console
+	web.Forwarding // cookies depend on the scheme, throttling on the client's address
+	sessions       *access.Sessions
+	signOn         *access.SignOn
+}
+
 // The names of the session cookie. Browsers reject a cookie with the prefix __Host- that is not Secure, that
 // has a Domain, or that was set by a subdomain (RFC 6265bis). The prefix needs HTTPS.
 const (
@@ -23,15 +32,6 @@ const (
 // maxForm bounds a posted form without a file in bytes. The largest is that of a mission: a character of its
 // description takes up to 12 bytes in a form, and there are 10,000.
 const maxForm = 256 << 10
-
-// signInHandler signs users in and out, with a password or with the sign-in provider, and confirms the
-// identity of users who are signed in.
-type signInHandler struct {
-	*console
-	web.Forwarding // cookies depend on the scheme, throttling on the client's address
-	sessions       *access.Sessions
-	signOn         *access.SignOn
-}
 
 // sessionToken returns the token in the session cookie.
 // It reads only the cookie that fits the scheme of the request.

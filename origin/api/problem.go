@@ -7,7 +7,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
-// getKey ends the sentence "To get a key, …".
+// getKey is the remedy of problems about keys. It ends the sentence "To get a key, …".
 // One text, so that all problems about keys send a developer to the same two places.
 const getKey = "send a request at /developers/access, or ask the operator."
 

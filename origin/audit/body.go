@@ -11,6 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/audit/style"
 )
 
+// The body of a page: its blocks, links, author, and the text that it hides from readers.
+
 // A question counts as answered if the block after its heading has this many words:
 // fewer are no answer, more are a chapter.
 const (

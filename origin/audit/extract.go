@@ -12,6 +12,8 @@ import (
 	"golang.org/x/text/language"
 )
 
+// The facts about a page as a document: titles, headings, canonical URLs, languages and size.
+
 // The limits of a good page, as the method defines them. They decide which pages
 // count; the scoring module decides what that is worth.
 const (

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// Comparison of the names of a brand: in titles, texts, hosts and structured data.
+
 // legalForms are the words for the legal form of a company, which are not part of
 // its name.
 var legalForms = setOf(

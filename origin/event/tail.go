@@ -12,7 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// The pace of the reader of the log, and limits of what it holds in memory.
+// Intervals of the reader of the log, and limits of the events in memory.
 const (
 	// pollInterval is the delay until another process's event is seen; edges promise a second.
 	pollInterval = 500 * time.Millisecond

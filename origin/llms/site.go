@@ -13,7 +13,7 @@ import (
 	"unicode"
 )
 
-// The specifications of the rules about a site.
+// The specifications behind the rules about how a site serves its llms.txt.
 const (
 	refDiscovery = "https://llmstxt.org/#discovery"
 	refStatus    = "https://www.rfc-editor.org/rfc/rfc9110#section-15.3.1"

@@ -11,8 +11,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
-// They are the links of issues: each leads to where the problem is solved.
-// Pages of the admin console.
+// The checks that find the issues of an installation.
+
+// The pages of the admin console that issues link to: each is where the problem is solved.
 const (
 	webhooksPage     = fieldmark.PathAdmin + "/webhooks"
 	missionsPage     = fieldmark.PathAdmin + "/missions"

@@ -12,6 +12,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/web"
 )
 
+// The start page of an owner, and the page of a brand with what would improve its score.
+
 // home shows the brands of the account, or its only one.
 // An account with one brand has no use for a list of one.
 func (h *handler) home(req *request) error {

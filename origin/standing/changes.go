@@ -13,7 +13,9 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/replica"
 )
 
-// tombstones is how long the record names a removed brand to readers of changes.
+// The changes of scores that bulk readers poll.
+
+// tombstones is how long readers of changes get the names of removed brands.
 const tombstones = fieldmark.ScoreTombstones * 24 * time.Hour
 
 // changesPoll is the delay until the event of another process is seen, as in the event log.

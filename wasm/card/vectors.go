@@ -2,6 +2,8 @@ package card
 
 import "github.com/fieldmark/fieldmark/wasm/abi"
 
+// The golden examples of a card: inputs with the results that every implementation must give.
+
 // randomVectors is the number of generated examples, in addition to the constructed
 // ones.
 const randomVectors = 8

@@ -11,7 +11,7 @@ func limitProcess(seconds, bytes uint64) error {
 		return err
 	}
 	if raceDetector {
-		return nil // the race detector reserves terabytes of addresses
+		return nil
 	}
 	return syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: bytes, Max: bytes})
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// maxUnhealthy limits the list of unhealthy endpoints: who has more looks for one cause.
+// Stats reports the health of endpoints to operators.
+type Stats struct{ service *Service }
+
+// maxUnhealthy limits the list of unhealthy endpoints: more of them have one cause that the first ones show.
 const maxUnhealthy = 100
 
 // MaxHeld limits the count of held messages: a larger number changes nothing for an operator, and counting
 // must not cost more the worse things are.
 const MaxHeld = 10_000
-
-// Stats reports how endpoints are doing, to operators.
-type Stats struct{ service *Service }
 
 // Unhealthy is an endpoint that is not enabled or whose messages fail.
 type Unhealthy struct {

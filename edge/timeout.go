@@ -25,7 +25,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
-// How long a client waits for an origin that accepts requests and does not answer.
+// The timeouts of requests to an origin: how long a client waits for one that accepts requests and does not answer.
 const (
 	// apiTimeout bounds the wait for the head of an answer of Fieldmark's own
 	// origin, all tries together. It is a little longer than the fills of the

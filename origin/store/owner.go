@@ -9,6 +9,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// The rows of brand owners: sessions, preferences, requests, disputes and mail addresses.
+
 // AddOwnerSession adds a session of an account, begun with a key.
 func (t AccessTx) AddOwnerSession(ctx context.Context, hash, key string, at time.Time) error {
 	_, err := t.exec(ctx, `INSERT INTO owner_session (hash, key_id, created_at) VALUES ($1, $2, $3)`, hash, key,

@@ -12,6 +12,8 @@ import (
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
+// What the page of a brand shows of its assessment: eligibility, practice, advice, components and signals.
+
 // checkView is a condition of eligibility in words.
 type checkView struct {
 	fieldmark.EligibilityCheck

@@ -10,6 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// The calls of integrators: missions, webhooks and events.
+
 // Open creates a mission. Source and ExternalID identify it: opening it again returns the existing one.
 func (c *Client) Open(ctx context.Context, r fieldmark.MissionRequest, w *Write) (m fieldmark.Mission, err error) {
 	if r.Source == "" || r.ExternalID == "" { // without a natural key, repetitions need another one
