@@ -3,7 +3,6 @@ package audit
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -480,25 +479,8 @@ func readPage(r io.Reader, v *visit) error {
 // decompress decodes the only encoding that requests accept. Its output is limited
 // to maxRatio times its input, so that a few kilobytes cannot become gigabytes.
 func decompress(packed *countingReader, encoding string) (io.Reader, error) {
-	switch strings.ToLower(strings.TrimSpace(encoding)) {
-	case "gzip", "x-gzip":
-		return gunzip(packed)
-	case "", "identity":
-		return packed, nil
-	}
-	return nil, fmt.Errorf("the response has the content encoding %.20q, which was not requested", encoding)
-}
-
-// gunzip decompresses with the limit of maxRatio. An empty body is valid.
-func gunzip(packed *countingReader) (io.Reader, error) {
-	z, err := gzip.NewReader(packed)
-	if errors.Is(err, io.EOF) {
-		return bytes.NewReader(nil), nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("unpack: %w", err)
-	}
-	return &ratioLimitedReader{r: z, packed: packed}, nil
+	body, err := safehttp.Decode(packed, encoding)
+	return &ratioLimitedReader{r: body, packed: packed}, err
 }
 
 // countingReader counts the bytes read through it.

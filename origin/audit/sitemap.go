@@ -332,7 +332,7 @@ func gunzipIfNeeded(r io.Reader) (io.Reader, error) {
 	if magic, _ := b.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		return b, nil
 	}
-	return gunzip(&countingReader{r: b})
+	return decompress(&countingReader{r: b}, "gzip")
 }
 
 // filter removes addresses on other hosts and decides whether lastmod is

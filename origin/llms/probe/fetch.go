@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
@@ -149,19 +148,8 @@ func (r *run) fetch(ctx context.Context, u *url.URL, accept string, limit int64)
 // many compressed ones, so that a compression bomb is harmless. It returns what it
 // read before an error.
 func readBody(resp *http.Response, limit int64) ([]byte, error) {
-	body := io.LimitReader(resp.Body, 2*limit)
-	switch coding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding"))); coding {
-	case "", "identity":
-	case "gzip", "x-gzip":
-		z, err := gzip.NewReader(body)
-		if errors.Is(err, io.EOF) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, errEncoding
-		}
-		body = z
-	default:
+	body, err := safehttp.Decode(io.LimitReader(resp.Body, 2*limit), resp.Header.Get("Content-Encoding"))
+	if err != nil {
 		return nil, errEncoding
 	}
 	b, err := io.ReadAll(io.LimitReader(body, limit))
