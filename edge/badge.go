@@ -2,9 +2,11 @@ package edge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -579,11 +581,14 @@ func embedAs(embed *badge.Embed, format, accept string) (body []byte, kind strin
 }
 
 // acceptedFormat returns the first supported format of an Accept list, or JSON if the list
-// contains none of them.
+// contains none of them. A type of weight 0 is not acceptable (RFC 9110, section 12.4.2);
+// other weights are ignored.
 func acceptedFormat(embed *badge.Embed, accept string) string {
 	for item := range strings.SplitSeq(accept, ",") {
-		kind, _, _ := strings.Cut(item, ";")
-		kind = strings.ToLower(strings.TrimSpace(kind))
+		kind, params, _ := mime.ParseMediaType(item) // without parameters if they are malformed
+		if weight, err := strconv.ParseFloat(cmp.Or(params["q"], "1"), 64); err != nil || weight == 0 {
+			continue
+		}
 		for _, s := range embed.Snippets {
 			if s.Type == kind {
 				return s.Format

@@ -238,6 +238,11 @@ func TestBadgeEmbed(t *testing.T) {
 		"text/x-rst":                  "text/x-rst; charset=utf-8",
 		"*/*":                         "application/json",
 		"application/json, text/html": "application/json",
+		// Weight 0 is not acceptable (RFC 9110, section 12.4.2).
+		"text/html;q=0, text/markdown":                "text/markdown; charset=utf-8",
+		"application/json; q=0.000, text/html; Q=0.1": "text/html; charset=utf-8",
+		"text/html;level=1;q=0":                       "application/json",
+		"text/html;q=none, text/x-rst":                "text/x-rst; charset=utf-8",
 	} {
 		if a := h.get("/api/badge/acme/embed", "Accept", accept); a.header.Get("Content-Type") != want ||
 			!strings.HasPrefix(a.header.Get("Vary"), "Accept") {
