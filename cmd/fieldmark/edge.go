@@ -30,15 +30,15 @@ type edgeSettings struct {
 
 	Listen      string `env:"FIELDMARK_LISTEN" default:"127.0.0.1:8080" help:"Address to listen on for clients."`
 	BaseURL     string `name:"base-url" env:"FIELDMARK_BASE_URL" placeholder:"URL" help:"Public URL, used in links; that of --listen if unset."`
-	CacheBytes  int64  `env:"FIELDMARK_CACHE_BYTES" default:"268435456" help:"Memory for cached answers, in bytes."`
+	CacheBytes  int64  `env:"FIELDMARK_CACHE_BYTES" default:"${cache_bytes}" help:"Memory for cached answers, in bytes."`
 	RedisURL    string `name:"redis-url" env:"FIELDMARK_REDIS_URL" placeholder:"URL" help:"Redis that edges share cached answers in: redis://, rediss:// or unix://; ?master_name=NAME for Sentinel, ?cluster=true for Cluster, more nodes as &addr=HOST:PORT. None if unset."`
 	RedisFile   string `name:"redis-url-file" env:"FIELDMARK_REDIS_URL_FILE" type:"path" placeholder:"FILE" help:"File that holds the Redis URL, which may contain a password."`
 	logSettings `embed:""`
 	Profile     string   `name:"cache-profile" env:"FIELDMARK_CACHE_PROFILE" enum:"strict,rfc" default:"strict" help:"How the reverse proxy caches: strict for production, rfc for everything that RFC 9111 allows."`
-	PassBytes   int64    `env:"FIELDMARK_PASS_BYTES" default:"268435456" help:"Memory for proxied answers, in bytes."`
+	PassBytes   int64    `env:"FIELDMARK_PASS_BYTES" default:"${pass_bytes}" help:"Memory for proxied answers, in bytes."`
 	PassFields  []string `env:"FIELDMARK_PASS_FIELDS" placeholder:"NAME" help:"Additional request fields that are sent to the origin for cacheable requests; each value is cached separately."`
 	passSetting `embed:""`
-	PassBody    int64 `env:"FIELDMARK_PASS_BODY" default:"1073741824" help:"Maximum size of a request body to a site, in bytes; 0 means no limit. Bodies are streamed and not held in memory."`
+	PassBody    int64 `env:"FIELDMARK_PASS_BODY" default:"${pass_body}" help:"Maximum size of a request body to a site, in bytes; 0 means no limit. Bodies are streamed and not held in memory."`
 	WASIModules bool  `name:"wasi-modules" env:"FIELDMARK_WASI_MODULES" help:"Also run scoring modules of the class wasi-null, such as those of the Go toolchain. Compiling one may block the process for two seconds."`
 	tracing     *trace.Tracer
 	spool       *spool.Spool  // nil without one

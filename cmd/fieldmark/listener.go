@@ -20,9 +20,9 @@ type listenerSettings struct {
 	TrustedNetworks []netip.Prefix `env:"FIELDMARK_TRUSTED_NETWORKS" placeholder:"CIDR" help:"Networks of your own proxies, whose X-Forwarded-For and X-Forwarded-Proto are trusted; none by default."`
 	ProxyProtocol   []netip.Prefix `name:"proxy-protocol" env:"FIELDMARK_PROXY_PROTOCOL" placeholder:"CIDR" help:"Networks of proxies that forward TCP connections, each of which must begin with a header of the PROXY protocol, version 2: the client that it names is the client of the edge. Connections from elsewhere must have none."`
 	RateLimit       string         `env:"FIELDMARK_RATE_LIMIT" enum:"local,shared,off" default:"local" help:"Rate limits of the APIs: local (on this edge), shared (by all edges, in Redis) or off."`
-	NetworkRate     int            `env:"FIELDMARK_NETWORK_RATE" default:"6000" help:"Requests per minute to the origins for one client network; 0 means no limit."`
-	NetworkConns    int            `env:"FIELDMARK_NETWORK_CONNS" default:"1024" help:"Maximum number of open connections of one client network."`
-	MaxInflight     int            `env:"FIELDMARK_MAX_INFLIGHT" default:"4096" help:"Maximum number of requests in flight; at most half of them at the origins."`
+	NetworkRate     int            `env:"FIELDMARK_NETWORK_RATE" default:"${network_rate}" help:"Requests per minute to the origins for one client network; 0 means no limit."`
+	NetworkConns    int            `env:"FIELDMARK_NETWORK_CONNS" default:"${network_conns}" help:"Maximum number of open connections of one client network."`
+	MaxInflight     int            `env:"FIELDMARK_MAX_INFLIGHT" default:"${max_inflight}" help:"Maximum number of requests in flight; at most half of them at the origins."`
 	DrainDelay      time.Duration  `env:"FIELDMARK_DRAIN_DELAY" default:"0s" help:"How long a stopping edge reports not ready while it still accepts connections; 5s suits a load balancer that checks every 2s."`
 	AccessLog       string         `name:"access-log" env:"FIELDMARK_ACCESS_LOG" placeholder:"FILE" help:"Write a line for each request into this file, or - for standard output; SIGHUP opens the file again. No log if unset."`
 	AccessLogFormat string         `name:"access-log-format" env:"FIELDMARK_ACCESS_LOG_FORMAT" enum:"json,combined" default:"json" help:"Form of its lines: json or combined (that of Apache and nginx)."`

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -20,6 +21,10 @@ import (
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/operate"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/sampling"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/witness"
+	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/edge/conn"
+	"github.com/fieldmark/fieldmark/edge/proxy"
+	"github.com/fieldmark/fieldmark/origin/audit"
 )
 
 // version is set by the linker.
@@ -117,6 +122,20 @@ func newLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 		}}))
 }
 
+// flagVars returns the values that tags of flags refer to: a default that is a limit of a package is not written twice.
+func flagVars() kong.Vars {
+	vars := kong.Vars{"version": "fieldmark " + version}
+	for name, n := range map[string]int{
+		"network_rate": edge.DefaultNetworkQuota, "network_conns": conn.DefaultNetworkConns,
+		"max_inflight": edge.DefaultInflight, "cache_bytes": edge.DefaultCacheBytes,
+		"pass_bytes": proxy.DefaultBytes, "pass_body": edge.DefaultPassBody,
+		"audit_requests": audit.DefaultMaxRequests,
+	} {
+		vars[name] = strconv.Itoa(n)
+	}
+	return vars
+}
+
 // run parses args, runs one command and returns its exit status.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) (status int) {
 	var c commands
@@ -124,7 +143,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	parser, err := kong.New(&c,
 		kong.Name("fieldmark"),
 		kong.Description("Scores brands for answer engines, serves their badges, and manages field missions."),
-		kong.Vars{"version": "fieldmark " + version},
+		flagVars(),
 		kong.ExplicitGroups(groups),
 		kong.UsageOnError(), kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exited = code }),

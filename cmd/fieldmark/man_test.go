@@ -16,7 +16,7 @@ func TestManualPage(t *testing.T) {
 		t.Fatalf("man: status %d, %s %.100s", status, why, page)
 	}
 	var c commands
-	parser, err := kong.New(&c, kong.Name("fieldmark"), kong.Vars{"version": "test"})
+	parser, err := kong.New(&c, kong.Name("fieldmark"), flagVars())
 	must(t, err)
 	n := 0
 	for _, leaf := range parser.Model.Leaves(true) {

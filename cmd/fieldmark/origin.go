@@ -78,7 +78,7 @@ type auditSettings struct {
 	AuditEvery     time.Duration `env:"FIELDMARK_AUDIT_EVERY" default:"168h" help:"Interval of scheduled audits of a brand, plus or minus a tenth; 0: only on request, and once a day after an audit suspects text written to steer models."`
 	AuditDelay     time.Duration `env:"FIELDMARK_AUDIT_DELAY" default:"1s" help:"Pause between an audit's requests."`
 	RequestSigning string        `env:"FIELDMARK_REQUEST_SIGNING" default:"dictionary" enum:"dictionary,string,off" help:"Form of the signatures of the auditor's requests (Web Bot Auth): dictionary as the draft demands, string for verifiers that know only its older form, off. Signing needs an https URL in --base-url."`
-	AuditRequests  int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"56" help:"Maximum number of requests of one audit, redirects included; nine more ask for documents for agents."`
+	AuditRequests  int           `env:"FIELDMARK_AUDIT_REQUESTS" default:"${audit_requests}" help:"Maximum number of requests of one audit, redirects included; nine more ask for documents for agents."`
 }
 
 // monitorSettings are those of the list of issues.

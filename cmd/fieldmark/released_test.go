@@ -19,7 +19,7 @@ import (
 // argument becomes required. `-args -release` adds what is new at a release.
 func TestReleased(t *testing.T) {
 	var c commands
-	parser, err := kong.New(&c, kong.Name("fieldmark"), kong.Vars{"version": "test"})
+	parser, err := kong.New(&c, kong.Name("fieldmark"), flagVars())
 	must(t, err)
 	lists := map[string][]string{"exitcodes": {
 		fmt.Sprintf("any 0 %d %d", command.StatusError, command.StatusUsage),

@@ -13,7 +13,7 @@ import (
 // other.
 func TestSettingsTable(t *testing.T) {
 	var c commands
-	parser, err := kong.New(&c, kong.Name("fieldmark"), kong.Vars{"version": "test"})
+	parser, err := kong.New(&c, kong.Name("fieldmark"), flagVars())
 	must(t, err)
 	want := map[string]string{}
 	for _, node := range parser.Model.Children {

@@ -10,8 +10,7 @@ import (
 // The connection limits: of one client network and of a server.
 const (
 	// DefaultNetworkConns bounds the connections of one client network. An office
-	// behind one NAT address stays well below this; a client above it is misbehaving. The
-	// command passes the default of its flag --network-conns (cmd/fieldmark, listenerSettings).
+	// behind one NAT address stays well below this; a client above it is misbehaving.
 	DefaultNetworkConns = 1024
 	// maxConns bounds the connections of one server; at 4 KiB each that is a gigabyte.
 	maxConns = 256 << 10
