@@ -42,6 +42,7 @@ type brandsData struct {
 	Address string
 	Runs    []fieldmark.AuditRun
 	Form    fieldmark.Brand
+	Columns string // of an import
 }
 
 // list shows a page of brands.
@@ -60,7 +61,7 @@ func (h *brandHandler) showBrands(req *request, status int, form fieldmark.Brand
 		return err
 	}
 	// The address is kept in the forms of the page, so that they lead back to it.
-	d := brandsData{Form: form, Address: req.r.URL.RequestURI()}
+	d := brandsData{Form: form, Address: req.r.URL.RequestURI(), Columns: brand.ImportColumns}
 	if len(list) > brandPageSize {
 		list = list[:brandPageSize]
 		d.Next = brandsPath + "?" + url.Values{"after": {string(list[brandPageSize-1].Slug)}}.Encode()

@@ -82,11 +82,11 @@ func describeJSONError(err error) string {
 	return "is not valid JSON, or the file ends within it"
 }
 
-// columnList names csvColumns in errors. The help of the import form (origin/admin, brands.html) names them too.
-const columnList = "slug, name, url, niche, language, description and public"
+// ImportColumns names csvColumns in errors and in the help of the import form.
+const ImportColumns = "slug, name, url, niche, language, description and public"
 
 // csvColumns are the columns of a CSV import of brands. Their names are those of the JSON members.
-// A new column is a row here and a word in columnList.
+// A new column is a row here and a word in ImportColumns.
 var csvColumns = map[string]func(*fieldmark.Brand, string){
 	"slug":        func(b *fieldmark.Brand, s string) { b.Slug = fieldmark.Slug(s) },
 	"name":        func(b *fieldmark.Brand, s string) { b.Name = s },
@@ -114,13 +114,13 @@ func parseCSV(file []byte) (brands []fieldmark.Brand, lineOf func(int) int, err 
 	header, err := rows.Read()
 	if err != nil {
 		return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
-			"The first line of the file must name its columns: "+columnList+".")
+			"The first line of the file must name its columns: "+ImportColumns+".")
 	}
 	for i, name := range header {
 		if header[i] = strings.ToLower(strings.TrimSpace(name)); csvColumns[header[i]] == nil ||
 			slices.Contains(header[:i], header[i]) {
 			return nil, nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter,
-				"Column %d is unknown or repeated. The columns are "+columnList+".", i+1)
+				"Column %d is unknown or repeated. The columns are "+ImportColumns+".", i+1)
 		}
 	}
 	var lines []int
