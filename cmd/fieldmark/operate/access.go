@@ -34,24 +34,12 @@ func (s *accessState) UnmarshalText(text []byte) error {
 // Run prints a line for each request. Texts of strangers are quoted, as they may contain characters
 // that turn text.
 func (c *accessListCmd) Run(ctx context.Context, s *command.Streams) error {
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	for cursor := ""; ; {
-		page, err := api.AccessRequests(ctx, fieldmark.AccessState(c.State), cursor)
-		if err != nil {
-			return err
-		}
-		for i := range page.Data {
-			r := &page.Data[i]
-			fmt.Fprintf(s.Out, "%s  %-8s  %s  %-10s  %q  %q\n", r.ID, r.State, r.RequestedAt, r.Offer, r.Organization,
-				r.Email)
-		}
-		if cursor = page.NextCursor; cursor == "" {
-			return nil
-		}
-	}
+	return eachOfPages(c, s, "", func(api *client.Client, _ fieldmark.Slug,
+		cursor string) (fieldmark.List[fieldmark.AccessRequest], error) {
+		return api.AccessRequests(ctx, fieldmark.AccessState(c.State), cursor)
+	}, func(r *fieldmark.AccessRequest) string {
+		return fmt.Sprintf("%s  %-8s  %s  %-10s  %q  %q", r.ID, r.State, r.RequestedAt, r.Offer, r.Organization, r.Email)
+	})
 }
 
 // accessFlags name one request.

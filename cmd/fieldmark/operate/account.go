@@ -128,9 +128,5 @@ type offerRemoveCmd struct {
 
 // Run removes the offer.
 func (c *offerRemoveCmd) Run(ctx context.Context, _ *command.Streams) error {
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	return api.DeleteOffer(ctx, c.ID)
+	return do(c, func(api *client.Client) error { return api.DeleteOffer(ctx, c.ID) })
 }

@@ -25,11 +25,7 @@ type AuditLogListCmd struct {
 func (c *AuditLogListCmd) Run(ctx context.Context, s *command.Streams) error {
 	f := client.AuditFilter{From: c.From, To: c.To, Actor: c.Actor, Action: c.Action, Target: c.Target}
 	if c.Format == "csv" {
-		api, err := c.connect()
-		if err != nil {
-			return err
-		}
-		return api.ExportAuditLog(ctx, s.Out, f)
+		return do(c, func(api *client.Client) error { return api.ExportAuditLog(ctx, s.Out, f) })
 	}
 	return run(c, func(api *client.Client) ([]fieldmark.AuditEntry, error) { return api.AuditLog(ctx, f, c.Limit) },
 		func(entries []fieldmark.AuditEntry) error {

@@ -107,7 +107,7 @@ type brandFlags struct {
 	Slug       string `arg:"" help:"Slug of the brand."`
 }
 
-// connect returns a client and the parsed slug.
+// connectBrand returns a client and the parsed slug.
 func (f *brandFlags) connectBrand() (*client.Client, fieldmark.Slug, error) {
 	slug, err := fieldmark.ParseSlug(f.Slug)
 	if err != nil {

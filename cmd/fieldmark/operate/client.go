@@ -15,17 +15,24 @@ type connector interface {
 	connect() (*client.Client, error)
 }
 
-// run connects, makes one call and prints its result.
-func run[T any](c connector, call func(*client.Client) (T, error), print func(T) error) error {
+// do connects and makes one call, whose result is not printed or is written by the call itself.
+func do(c connector, call func(*client.Client) error) error {
 	api, err := c.connect()
 	if err != nil {
 		return err
 	}
-	result, err := call(api)
-	if err != nil {
-		return err
-	}
-	return print(result)
+	return call(api)
+}
+
+// run connects, makes one call and prints its result.
+func run[T any](c connector, call func(*client.Client) (T, error), print func(T) error) error {
+	return do(c, func(api *client.Client) error {
+		result, err := call(api)
+		if err != nil {
+			return err
+		}
+		return print(result)
+	})
 }
 
 // runJSON is run for a result that is printed as JSON.

@@ -262,29 +262,17 @@ type noteListCmd struct {
 
 // Run prints a line for each note, and its text.
 func (c *noteListCmd) Run(ctx context.Context, s *command.Streams) error {
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	for cursor := ""; ; {
-		page, err := api.Notes(ctx, c.ID, cursor)
-		if err != nil {
-			return err
+	return eachOfPages(c, s, "", func(api *client.Client, _ fieldmark.Slug,
+		cursor string) (fieldmark.List[fieldmark.Note], error) {
+		return api.Notes(ctx, c.ID, cursor)
+	}, func(n *fieldmark.Note) string {
+		text := n.Text
+		if n.RedactedAt != nil {
+			text = "(redacted " + n.RedactedAt.String() + ")"
 		}
-		for _, n := range page.Data {
-			text := n.Text
-			if n.RedactedAt != nil {
-				text = "(redacted " + n.RedactedAt.String() + ")"
-			}
-			if err := printf(s, "%s  %s  %-8s  %s\n%s\n\n", n.ID, n.CreatedAt, n.Visibility,
-				cmp.Or(n.Author.Name, n.Author.ID), text); err != nil {
-				return err
-			}
-		}
-		if cursor = page.NextCursor; !page.HasMore {
-			return nil
-		}
-	}
+		return fmt.Sprintf("%s  %s  %-8s  %s\n%s\n", n.ID, n.CreatedAt, n.Visibility,
+			cmp.Or(n.Author.Name, n.Author.ID), text)
+	})
 }
 
 type noteRedactCmd struct {
@@ -319,9 +307,5 @@ func (c *missionExportCmd) Run(ctx context.Context, s *command.Streams) error {
 	if f.Status, f.Priority, err = parseFilter(c.Status, c.Priority); err != nil {
 		return err
 	}
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	return api.ExportMissions(ctx, s.Out, c.Format, c.Fields, f)
+	return do(c, func(api *client.Client) error { return api.ExportMissions(ctx, s.Out, c.Format, c.Fields, f) })
 }

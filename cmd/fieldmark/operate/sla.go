@@ -130,11 +130,7 @@ func (c *slaResetPolicyCmd) Run(ctx context.Context, _ *command.Streams) error {
 	if err != nil {
 		return err
 	}
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	return api.ResetSLAPolicy(ctx, priority)
+	return do(c, func(api *client.Client) error { return api.ResetSLAPolicy(ctx, priority) })
 }
 
 type slaCalendarsCmd struct {
@@ -183,9 +179,5 @@ type slaDeleteCalendarCmd struct {
 
 // Run deletes the calendar.
 func (c *slaDeleteCalendarCmd) Run(ctx context.Context, _ *command.Streams) error {
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	return api.DeleteSLACalendar(ctx, c.Name)
+	return do(c, func(api *client.Client) error { return api.DeleteSLACalendar(ctx, c.Name) })
 }

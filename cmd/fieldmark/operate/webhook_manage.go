@@ -221,11 +221,7 @@ type webhookDeleteCmd struct {
 
 // Run deletes the endpoint.
 func (c *webhookDeleteCmd) Run(ctx context.Context, s *command.Streams) error {
-	api, err := c.connect()
-	if err != nil {
-		return err
-	}
-	if err := api.DeleteEndpoint(ctx, c.Endpoint); err != nil {
+	if err := do(c, func(api *client.Client) error { return api.DeleteEndpoint(ctx, c.Endpoint) }); err != nil {
 		return err
 	}
 	return printf(s, "%s is deleted\n", c.Endpoint)
