@@ -1,6 +1,7 @@
 package access
 
 import (
+	"net/http"
 	"net/netip"
 
 	"github.com/fieldmark/fieldmark"
@@ -18,6 +19,21 @@ func ParseCaller(address, agent string) Caller {
 	return Caller{Addr: addr, Agent: agent}
 }
 
+// CallerOf returns the client of a request: the one that an edge reports, or else the peer, which is not an edge
+// then: a health check, or an administrator at the origin. An edge sends its node token in a separate header
+// field, because Authorization contains the credentials of its client. Without the token the reported address is
+// ignored, so that clients cannot forge it.
+func CallerOf(r *http.Request, nodes fieldmark.NodeTokens) Caller {
+	if reported := r.Header.Get(fieldmark.HeaderClient); reported != "" &&
+		nodes.Contains(r.Header.Get(fieldmark.HeaderNode)) {
+		if c := ParseCaller(reported, r.UserAgent()); c.Addr.IsValid() {
+			return c
+		}
+	}
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // of a pipe in memory there is none
+	return Caller{Addr: peer.Addr(), Agent: r.UserAgent()}
+}
+
 // Network returns the network of the caller, or "" for an unknown address.
 func (c Caller) Network() string { return networkOf(c.Addr) }
 
@@ -29,8 +45,8 @@ func networkOf(a netip.Addr) string {
 	return fieldmark.NetworkOf(a).String()
 }
 
-// addressOf returns the address of a caller, or "" if it is unknown.
-func addressOf(c Caller) string {
+// Address returns the address of the caller, or "" if it is unknown.
+func (c Caller) Address() string {
 	if !c.Addr.IsValid() {
 		return ""
 	}

@@ -85,7 +85,7 @@ func (s *Sessions) SignIn(ctx context.Context, c Credentials) (session string, e
 	}
 	token, row := newSession(c.User, c.Caller)
 	ctx = auditlog.WithActor(ctx,
-		auditlog.Actor{Kind: fieldmark.ActorPerson, Name: c.User, Address: addressOf(c.Caller), Agent: c.Caller.Agent})
+		auditlog.Actor{Kind: fieldmark.ActorPerson, Name: c.User, Address: c.Caller.Address(), Agent: c.Caller.Agent})
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := auth.use(ctx, tx); err != nil {
 			return err

@@ -201,7 +201,7 @@ func (s *SignOn) signIn(ctx context.Context, p oidc.Identity, caller Caller) (to
 			return err
 		}
 		ctx = auditlog.WithActor(ctx,
-			auditlog.Actor{Kind: fieldmark.ActorPerson, Name: subjectName(user, p), Address: addressOf(caller),
+			auditlog.Actor{Kind: fieldmark.ActorPerson, Name: subjectName(user, p), Address: caller.Address(),
 				Agent: caller.Agent})
 		what := signInState{Issuer: p.Issuer, Subject: auditlog.Clip(p.Subject), Role: p.Role}
 		if p.Role == "" {
@@ -287,7 +287,7 @@ func (s *SignOn) reauthenticate(ctx context.Context, f flow, p oidc.Identity, r 
 				return err
 			}
 			ctx = auditlog.WithActor(ctx,
-				auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(r.Caller),
+				auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: r.Caller.Address(),
 					Agent: r.Caller.Agent})
 			return s.auditLog.Append(ctx, tx, "session.refused", user, nil,
 				signInState{Issuer: p.Issuer, Subject: auditlog.Clip(p.Subject)})

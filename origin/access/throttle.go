@@ -79,7 +79,7 @@ func (t *throttle) recordFailure(ctx context.Context, c Credentials, known bool,
 		user = "(unknown)"
 	}
 	ctx = auditlog.WithActor(context.WithoutCancel(ctx),
-		auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: addressOf(c.Caller), Agent: c.Caller.Agent})
+		auditlog.Actor{Kind: fieldmark.ActorPerson, Name: user, Address: c.Caller.Address(), Agent: c.Caller.Agent})
 	return t.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		now := time.Now()
 		for _, name := range names {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/accessrequest"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 )
@@ -27,9 +26,9 @@ func (a *accessRequestAPI) routes() []*route {
 				id: "openAccessRequest", status: []int{201}, bodyLimit: fieldmark.MaxAccessBody,
 				summary: "Request an API key; the secret is shown only once, and later requests have it in place of " +
 					"a key"}},
-		{"GET", one, applicant, handleRaw[none, fieldmark.AccessStatus](a.status), operation{
+		{"GET", one, applicant, handleParam(bearerParam, a.requests.Status), operation{
 			id: "getOwnAccessRequest", summary: "Get the request for an API key that a secret belongs to"}},
-		{"POST", one + "/key", applicant, handleRaw[none, fieldmark.NewKey](a.issue), operation{
+		{"POST", one + "/key", applicant, handleCall[none](a.issue), operation{
 			id: "issueKey", status: []int{201},
 			summary: "Create the key of an approved request; its token is shown only once"}},
 		{"GET", admin, admins, handleCall[none](a.list), operation{
@@ -52,8 +51,7 @@ func (a *accessRequestAPI) open(c *call) error {
 	if err != nil {
 		return err
 	}
-	by := access.ParseCaller(a.clientAddr(c.r), c.r.UserAgent())
-	opened, err := a.requests.Open(a.acting(c, "anonymous"), by, form)
+	opened, err := a.requests.Open(a.acting(c, "anonymous"), a.caller(c.r), form)
 	if err != nil {
 		return err
 	}
@@ -64,33 +62,20 @@ func (a *accessRequestAPI) open(c *call) error {
 	return c.send(http.StatusCreated, opened)
 }
 
-// status sends the request that the secret belongs to. Every wrong secret has the same response, so that
-// secrets cannot be probed.
-func (a *accessRequestAPI) status(c *call) error {
-	secret, _ := bearer(c.r.Header.Get("Authorization"))
-	status, err := a.requests.Status(c.r.Context(), secret)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, status)
-}
-
 // issue creates the key of an approved request. Of two calls at once one gets the key, and the token is
 // in its response only; an error leaves the request approved, so the applicant can try again.
-func (a *accessRequestAPI) issue(c *call) error {
-	secret, _ := bearer(c.r.Header.Get("Authorization"))
-	made, err := a.requests.Issue(a.acting(c, "applicant"), secret)
+func (a *accessRequestAPI) issue(c *call) (fieldmark.NewKey, error) {
+	secret, err := bearerParam(c)
 	if err != nil {
-		return err
+		return fieldmark.NewKey{}, err
 	}
-	return c.send(http.StatusCreated, made)
+	return a.requests.Issue(a.acting(c, "applicant"), secret)
 }
 
 // acting returns the context of a call whose caller acts in the audit log.
 // There is no key id to name, so the entry has the address and the user agent.
 func (a *accessRequestAPI) acting(c *call, name string) context.Context {
-	return auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey, Name: name,
-		Address: a.clientAddr(c.r), Agent: c.r.UserAgent(), Request: c.w.requestID})
+	return auditlog.WithActor(c.r.Context(), a.actor(c, name))
 }
 
 // accessRequestParams are the query parameters of the list of requests.

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -251,28 +250,14 @@ type certificateAPI struct{ certificates *acme.Service }
 // challengeKinds are the kinds of challenges that edges request.
 var challengeKinds = []string{"http-01", "tls-alpn-01"}
 
-// sendAll sends all certificates, their keys encrypted under the token of the request.
-func (a *certificateAPI) sendAll(c *call) error {
-	token, _ := bearer(c.r.Header.Get("Authorization"))
-	all, err := a.certificates.ForEdges(c.r.Context(), token)
-	if err != nil {
-		return fmt.Errorf("certificates for an edge: %w", err)
-	}
-	return c.send(http.StatusOK, all)
-}
-
-// sendChallenge sends the answer to an open challenge of a CA.
+// challenge returns the answer to an open challenge of a CA.
 // The CA may connect to any edge, so each gets the answer from here.
-func (a *certificateAPI) sendChallenge(c *call) error {
+func (a *certificateAPI) challenge(c *call) (fieldmark.CertificateChallenge, error) {
 	kind := c.r.PathValue("kind")
 	if !slices.Contains(challengeKinds, kind) {
-		return fieldmark.Errorf(fieldmark.CodeNotFound, "no such kind of challenge")
+		return fieldmark.CertificateChallenge{}, fieldmark.Errorf(fieldmark.CodeNotFound, "no such kind of challenge")
 	}
-	answer, err := a.certificates.Challenge(c.r.Context(), kind, c.r.PathValue("answer"))
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, answer)
+	return a.certificates.Challenge(c.r.Context(), kind, c.r.PathValue("answer"))
 }
 
 // signingKeyAPI serves the keys that sign the requests of the auditor.

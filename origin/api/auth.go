@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -86,8 +85,7 @@ func (s *server) authenticate(c *call) error {
 	if required == applicant || required.secret && c.secret() != "" {
 		return nil
 	}
-	from, _ := netip.ParseAddr(s.clientAddr(c.r)) // an invalid address matches no network of a restricted key
-	k, err := s.keys.Authenticate(c.r.Context(), token, access.Caller{Addr: from, Agent: c.r.UserAgent()})
+	k, err := s.keys.Authenticate(c.r.Context(), token, s.caller(c.r))
 	if err != nil {
 		c.w.keyID = k.ID
 		if fieldmark.AsError(err).Code.Status() == http.StatusUnauthorized {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -278,7 +277,7 @@ func (a *checkAPI) create(c *call) error {
 	if err != nil {
 		return err
 	}
-	client, _ := netip.ParseAddr(a.clientAddr(c.r)) // an unknown one shares its budget with all of them
+	client := a.caller(c.r).Addr // an unknown one shares its budget with all of them
 	check, existing, err := a.checks.Request(c.r.Context(), client, r)
 	if err != nil {
 		return err

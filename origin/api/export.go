@@ -97,11 +97,11 @@ func (a *bulkAPI) routes() []*route {
 		{"GET", fieldmark.PathInternalSnapshots, node, handle(a.snapshots.List), operation{hidden: true}},
 		{"GET", fieldmark.PathInternalSnapshots + "/{sha256}", node, handleRaw[none, none](a.snapshot), operation{
 			hidden: true, status: []int{200, 206}, produces: []string{dumpType}, timeout: dumpTimeout}},
-		{"GET", fieldmark.PathInternalLog, node, handleRaw[none, fieldmark.List[fieldmark.PublicLog]](a.publicLogs),
+		{"GET", fieldmark.PathInternalLog, node, handleList(a.log.List),
 			operation{hidden: true}},
 		{"GET", fieldmark.PathInternalLog + "/{number}/{path...}", node, handleRaw[none, none](a.publicLogFile),
 			operation{hidden: true}},
-		{"GET", fieldmark.PathInternalLog + "/proof", node, handleRaw[none, fieldmark.ScoreProof](a.scoreProof),
+		{"GET", fieldmark.PathInternalLog + "/proof", node, handleCall[none](a.scoreProof),
 			operation{hidden: true, query: []param{{name: "brand", description: "Slug"},
 				{name: "facts", description: "Digest of its facts"},
 				{name: "module", description: "Digest of its module"}}}},
@@ -125,15 +125,6 @@ func logOperations() []*route {
 	}
 }
 
-// publicLogs sends the list of public logs.
-func (a *bulkAPI) publicLogs(c *call) error {
-	all, err := a.log.List(c.r.Context())
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, list(all))
-}
-
 // publicLogFile sends a checkpoint, a tile or an entry bundle of a public log to an edge.
 func (a *bulkAPI) publicLogFile(c *call) error {
 	// A malformed number is not found, as any other file that does not exist.
@@ -155,26 +146,22 @@ func (a *bulkAPI) publicLogFile(c *call) error {
 	return c.sendBytes(http.StatusOK, mediaType, body)
 }
 
-// scoreProof sends the proof of a score to an edge.
-func (a *bulkAPI) scoreProof(c *call) error {
+// scoreProof returns the proof of a score to an edge.
+func (a *bulkAPI) scoreProof(c *call) (proof fieldmark.ScoreProof, err error) {
 	slug, err := fieldmark.ParseSlug(c.params.text("brand"))
 	if err != nil {
-		return err
+		return proof, err
 	}
 	// The edge states what it scored: a proof of other facts would not fit its response.
 	facts, err := fieldmark.ParseDigest(c.params.text("facts"))
 	if err != nil {
-		return err
+		return proof, err
 	}
 	module, err := fieldmark.ParseDigest(c.params.text("module"))
 	if err != nil {
-		return err
+		return proof, err
 	}
-	proof, err := a.log.Proof(c.r.Context(), slug, facts, module)
-	if err != nil {
-		return err
-	}
-	return c.send(http.StatusOK, proof)
+	return a.log.Proof(c.r.Context(), slug, facts, module)
 }
 
 // study sends the documents of a study. They never change under a digest.

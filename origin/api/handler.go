@@ -135,6 +135,13 @@ func pathParam(name string) func(*call) (string, error) {
 	return func(c *call) (string, error) { return c.r.PathValue(name), nil }
 }
 
+// bearerParam reads the token of Authorization: a secret that the service checks, "" without one. Every wrong
+// secret has the same response, so that secrets cannot be probed.
+func bearerParam(c *call) (string, error) {
+	token, _ := bearer(c.r.Header.Get("Authorization"))
+	return token, nil
+}
+
 // idParam reads the id in the path. A malformed id is not_found.
 func idParam(prefix string) func(*call) (string, error) {
 	return func(c *call) (string, error) {

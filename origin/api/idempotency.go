@@ -303,7 +303,7 @@ func (s *server) admitAgent(c *call) error {
 
 // countAgent counts a write of an agent. The audit log records that an agent made it.
 func (s *server) countAgent(c *call) error {
-	return s.keys.CountAgentWrite(auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey,
-		Name: c.key.ID, Address: s.clientAddr(c.r), Request: c.w.requestID,
-		Agent: c.r.Header.Get(fieldmark.HeaderAgent) + ": " + c.r.UserAgent()}), c.agent)
+	by := s.actor(c, c.key.ID)
+	by.Agent = c.r.Header.Get(fieldmark.HeaderAgent) + ": " + by.Agent
+	return s.keys.CountAgentWrite(auditlog.WithActor(c.r.Context(), by), c.agent)
 }

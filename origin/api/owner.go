@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/fieldmark/fieldmark"
-	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/brand"
 	"github.com/fieldmark/fieldmark/origin/claim"
@@ -355,8 +354,7 @@ func (a *claimAPI) open(c *call) error {
 	if err != nil {
 		return err
 	}
-	by := access.ParseCaller(a.server.clientAddr(c.r), c.r.UserAgent())
-	opened, err := a.claims.Open(a.acting(c, "anonymous"), by, r)
+	opened, err := a.claims.Open(a.acting(c, "anonymous"), a.server.caller(c.r), r)
 	if err != nil {
 		return err
 	}
@@ -370,8 +368,7 @@ func (a *claimAPI) acting(c *call, name string) context.Context {
 	if c.key.ID != "" {
 		name = c.key.ID
 	}
-	return auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey, Name: name,
-		Address: a.server.clientAddr(c.r), Agent: c.r.UserAgent(), Request: c.w.requestID})
+	return auditlog.WithActor(c.r.Context(), a.server.actor(c, name))
 }
 
 // withClaim adapts a function of a claim and its caller.

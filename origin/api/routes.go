@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -241,7 +240,7 @@ func (a *playgroundAPI) routes() []*route {
 
 // run runs an input for the network of the client, which an edge reports.
 func (a *playgroundAPI) run(c *call, in playground.Input) (json.RawMessage, error) {
-	client, _ := netip.ParseAddr(a.clientAddr(c.r)) // an unknown one shares its budget with all of them
+	client := a.caller(c.r).Addr // an unknown one shares its budget with all of them
 	return a.service.Run(c.r.Context(), client, in)
 }
 
@@ -549,9 +548,9 @@ func (a *certificateAPI) routes() []*route {
 		{"POST", one + "/renew", admins, handleParam(name, a.certificates.Renew), operation{
 			id: "renewCertificate", summary: "Order a new TLS certificate for a name now"}},
 
-		{"GET", fieldmark.PathInternalCertificates, node, handleRaw[none, none](a.sendAll),
+		{"GET", fieldmark.PathInternalCertificates, node, handleParam(bearerParam, a.certificates.ForEdges),
 			operation{hidden: true}},
-		{"GET", fieldmark.PathInternalChallenges + "/{kind}/{answer}", node, handleRaw[none, none](a.sendChallenge),
+		{"GET", fieldmark.PathInternalChallenges + "/{kind}/{answer}", node, handleCall[none](a.challenge),
 			operation{hidden: true}},
 	}
 }

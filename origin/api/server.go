@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"path"
 	"runtime/debug"
 	"strings"
@@ -264,8 +262,7 @@ func (s *server) dispatch(c *call) (err error) {
 // The entry is written after the response is made; if that fails the change is kept, and the
 // error is logged.
 func (s *server) serveAdmin(c *call) error {
-	ctx := auditlog.WithActor(c.r.Context(), auditlog.Actor{Kind: fieldmark.ActorKey, Name: c.key.ID,
-		Address: s.clientAddr(c.r), Agent: c.r.UserAgent(), Request: c.w.requestID})
+	ctx := auditlog.WithActor(c.r.Context(), s.actor(c, c.key.ID))
 	c.r = c.r.WithContext(ctx)
 	if err := c.route.handler.serve(c); err != nil {
 		return err
@@ -350,7 +347,7 @@ func (s *server) accessLog(w *responseWriter, r *http.Request, start time.Time) 
 		slog.Int("status", w.status),
 		slog.Int64("bytes", w.bytes),
 		slog.Duration("took", time.Since(start)),
-		slog.String("client", s.clientAddr(r)),
+		slog.String("client", s.caller(r).Address()),
 	}
 	if w.keyID != "" {
 		attrs = append(attrs, slog.String("key", w.keyID))
@@ -377,23 +374,13 @@ func (s *server) accessLog(w *responseWriter, r *http.Request, start time.Time) 
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// clientAddr returns the address of the client: the one that an edge reports, or else the
-// address of the peer. An edge sends the node token in a separate header field, because
-// Authorization contains the credentials of its client. Without the token the reported
-// address is ignored, so that clients cannot forge it.
-func (s *server) clientAddr(r *http.Request) string {
-	if reported := r.Header.Get(fieldmark.HeaderClient); reported != "" &&
-		s.isNode(r.Header.Get(fieldmark.HeaderNode)) {
-		if addr, err := netip.ParseAddr(reported); err == nil {
-			return addr.String()
-		}
-	}
-	// A request past the edges, such as that of a health check or of an administrator at the origin.
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
+// caller returns the client of a request, which an edge may report.
+func (s *server) caller(r *http.Request) access.Caller { return access.CallerOf(r, s.nodes) }
+
+// actor returns who calls, for entries of the audit log. name is the id of the key, or the word for a caller without.
+func (s *server) actor(c *call, name string) auditlog.Actor {
+	return auditlog.Actor{Kind: fieldmark.ActorKey, Name: name, Address: s.caller(c.r).Address(),
+		Agent: c.r.UserAgent(), Request: c.w.requestID}
 }
 
 // traceID returns the trace id of a W3C traceparent, or "" if it is invalid.

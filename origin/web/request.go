@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net"
 	"net/http"
 	"net/url"
 
@@ -25,16 +24,7 @@ type Forwarding struct {
 }
 
 // ClientOf returns the client: the one that an edge reports, or else the peer.
-func (f Forwarding) ClientOf(r *http.Request) access.Caller {
-	if reported := r.Header.Get(fieldmark.HeaderClient); reported != "" && f.fromEdge(r) {
-		return access.ParseCaller(reported, r.UserAgent())
-	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	return access.ParseCaller(host, r.UserAgent())
-}
+func (f Forwarding) ClientOf(r *http.Request) access.Caller { return access.CallerOf(r, f.NodeTokens) }
 
 func (f Forwarding) fromEdge(r *http.Request) bool {
 	return f.NodeTokens.Contains(r.Header.Get(fieldmark.HeaderNode))
