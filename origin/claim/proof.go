@@ -298,7 +298,7 @@ func (p *Prover) checkDNS(ctx context.Context, t target) result {
 	return result{answered: true, detail: "no TXT record with the token at " + strings.Join(names, " or ")}
 }
 
-// query looks for the token in the TXT records of one name at one server.
+// queryTXT looks for the token in the TXT records of one name at one server.
 func queryTXT(ctx context.Context, server Lookup, name string, t target) answer {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()

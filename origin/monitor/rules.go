@@ -272,7 +272,8 @@ func (s *Service) certificates(ctx context.Context, now time.Time) (list []field
 // lateRenewal is how long after its planned time a renewal is late: a CA may be down for hours.
 const lateRenewal = 24 * time.Hour
 
-// page is the console page of the certificate: that of the origin or that of edges.
+// certificateIssue returns the issue of a certificate that ends soon; page is its page of the console, that of
+// the origin or that of the edges.
 func certificateIssue(name, page string, severity fieldmark.IssueSeverity, since, ends,
 	now time.Time) fieldmark.Issue {
 	i := issue(fieldmark.IssueCertificateExpiring, severity, since,

@@ -97,7 +97,7 @@ func (t BrandTx) SetUnlisted(ctx context.Context, slug fieldmark.Slug, at *field
 	return nil
 }
 
-// DefaultPause is the pause of a brand whose owner set none.
+// defaultPause is the pause of a brand whose owner set none.
 const defaultPause = time.Second
 
 // Wishes reads the crawl settings of the owner of a brand, or the defaults.

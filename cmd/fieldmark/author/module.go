@@ -45,7 +45,7 @@ type ModuleFile struct {
 	File string `arg:"" help:"Module: a .wasm file; - reads standard input."`
 }
 
-// read reads the module; one byte more than allowed is enough to refuse it.
+// Read reads the module; one byte more than allowed is enough to refuse it.
 func (m *ModuleFile) Read(s *command.Streams) ([]byte, error) {
 	if m.File == "-" {
 		return readModule(s.In)

@@ -17,7 +17,7 @@ const (
 	maxThings = 2000      // per page, so that a product feed is cheap
 )
 
-// thing is one item of structured data: its types, and its properties with their
+// Thing is one item of structured data: its types, and its properties with their
 // text values and nested items.
 type Thing struct {
 	Id    string
@@ -27,12 +27,12 @@ type Thing struct {
 	Top   bool                // not nested in another thing
 }
 
-// is reports whether the thing has one of the types.
+// Is reports whether the thing has one of the types.
 func (t *Thing) Is(types map[string]bool) bool {
 	return slices.ContainsFunc(t.Types, func(s string) bool { return types[s] })
 }
 
-// first returns the first plain value of a property.
+// First returns the first plain value of a property.
 func (t *Thing) First(property string) string {
 	for _, s := range t.Text[property] {
 		if s != "" {
@@ -42,12 +42,12 @@ func (t *Thing) First(property string) string {
 	return ""
 }
 
-// has reports whether a property has a value of any kind.
+// Has reports whether a property has a value of any kind.
 func (t *Thing) Has(property string) bool {
 	return t.First(property) != "" || len(t.Holds[property]) > 0
 }
 
-// jsonLD parses the JSON-LD scripts of a page. Malformed scripts are skipped, as
+// JSONLD parses the JSON-LD scripts of a page. Malformed scripts are skipped, as
 // other consumers do.
 func JSONLD(doc *html.Node) []Thing {
 	g := &Graph{}
@@ -72,10 +72,10 @@ func JSONLD(doc *html.Node) []Thing {
 	return g.Things
 }
 
-// graph collects things.
+// Graph collects things.
 type Graph struct{ Things []Thing }
 
-// add parses one script and adds what it describes.
+// Add parses one script and adds what it describes.
 func (g *Graph) Add(src []byte) {
 	if v, ok := parseJSON(src); ok {
 		g.addValue(v, true, 0)
@@ -220,7 +220,7 @@ func schemaName(s string) string {
 	return s
 }
 
-// microdata parses the microdata items of a page (HTML, section 5): elements with
+// Microdata parses the microdata items of a page (HTML, section 5): elements with
 // itemscope, with their schema.org types and properties.
 func Microdata(doc *html.Node, text func(n *html.Node, limit int) string) []Thing {
 	m := &items{content: text}
@@ -319,7 +319,7 @@ func (m *items) itemValue(n *html.Node) string {
 	return m.content(n, maxValue)
 }
 
-// join appends the things of b to a and adjusts their indexes.
+// Join appends the things of b to a and adjusts their indexes.
 func Join(a, b []Thing) []Thing {
 	shift := len(a)
 	for _, t := range b {

@@ -12,7 +12,7 @@ import (
 //go:embed types.tsv
 var schemaTypes string
 
-// schemaVersion is the version of the schema.org vocabulary.
+// Version is the version of the schema.org vocabulary.
 const Version = "30.0"
 
 var (
