@@ -32,7 +32,7 @@ const (
 )
 
 // SharedVariants is the part of the shared tier for resources with variants, such as the responses of a URL that
-// depend on the language. It keeps nothing in memory: the cache only tells which variants were purged. All its
+// depend on the language. It keeps nothing in memory: the cache only reports which variants were purged. All its
 // methods return as if the tier were empty while Redis does not answer or before Join.
 type SharedVariants struct{ c *Cache }
 

@@ -8,6 +8,6 @@
 // code, also that of a failed connection or of a forged message. Calls that failed because the server was busy
 // or the connection was lost are repeated, if repeating them cannot have a second effect.
 //
-// The package depends on the standard library and package fieldmark only. It knows the calls of integrators,
+// The package depends on the standard library and package fieldmark only. It has the calls of integrators,
 // not those of administrators and edges.
 package client

@@ -554,9 +554,8 @@ func (e *badgeEndpoints) serveEmbed(ctx *fasthttp.RequestCtx) {
 	sendOnce(ctx, http.StatusOK, body)
 }
 
-// embedAs encodes an embed in the given format, or else as Accept requests. A snippet
-// requested by format is sent as plain text to copy; so is HTML that a browser would
-// render.
+// embedAs encodes an embed in the given format, or else as Accept requests. A snippet requested by
+// format is sent as plain text to copy; so is HTML that a browser would render.
 func embedAs(embed *badge.Embed, format, accept string) (body []byte, kind string, err error) {
 	if format == "" {
 		format = acceptedFormat(embed, accept)
@@ -580,9 +579,8 @@ func embedAs(embed *badge.Embed, format, accept string) (body []byte, kind strin
 	return out.Bytes(), "application/json", nil
 }
 
-// acceptedFormat returns the first supported format of an Accept list, or JSON if the list
-// contains none of them. A type of weight 0 is not acceptable (RFC 9110, section 12.4.2);
-// other weights are ignored.
+// acceptedFormat returns the first supported format of an Accept list, or JSON if it has none. A
+// type of weight 0 is not acceptable (RFC 9110, section 12.4.2); other weights are ignored.
 func acceptedFormat(embed *badge.Embed, accept string) string {
 	for item := range strings.SplitSeq(accept, ",") {
 		kind, params, _ := mime.ParseMediaType(item) // without parameters if they are malformed

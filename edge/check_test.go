@@ -88,6 +88,6 @@ func TestCheckForm(t *testing.T) {
 	claim := h.do("POST", "/claim", "do=open&site=acme.example", "Content-Type", "application/x-www-form-urlencoded")
 	if claim.status != 503 || !strings.Contains(claim.body, "cannot be reached right now") ||
 		!strings.Contains(claim.body, `value="acme.example"`) || claim.header.Get("Retry-After") == "" {
-		t.Errorf("a claim while the origin is unreachable: %d %s", claim.status, between(claim.body, "<form", "</form>"))
+		t.Errorf("a claim without an origin: %d %s", claim.status, between(claim.body, "<form", "</form>"))
 	}
 }

@@ -406,7 +406,7 @@ func isAccessSecret(s string) bool {
 	})
 }
 
-// send sends a page. It is not stored anywhere, and no other site learns its address.
+// send sends a page. It is not stored anywhere, and its address is sent to no other site.
 func (e *accessEndpoints) send(ctx *fasthttp.RequestCtx, status int, p developer.AccessPage) {
 	body, err := e.pages.AppendAccess(nil, p)
 	e.sendPage(ctx, status, body, err)

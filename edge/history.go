@@ -431,7 +431,7 @@ func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory
 		}
 		r := past.Revisions[next-1]
 		facts := *r.Facts
-		// The audit confirmed these facts until LastAt; a step before that sees them as of the
+		// The audit confirmed these facts until LastAt; a step before that has them as of the
 		// step.
 		if facts.AsOf = r.LastAt; facts.AsOf.Std().After(at) {
 			facts.AsOf = fieldmark.At(at)

@@ -38,8 +38,8 @@ const (
 	// referenceTimeout that for the API reference: the pages are useful without
 	// them, and come complete half a minute later.
 	chartTimeout, referenceTimeout = time.Second * timeout.Scale, 3 * time.Second * timeout.Scale
-	// rankedTimeout is how long a badge waits for its score when the ranking knows
-	// enough to draw it; the fill of the badge itself must not run out of time.
+	// rankedTimeout is how long a badge waits for its score when the ranking has
+	// enough data to draw it; the fill of the badge itself must not run out of time.
 	rankedTimeout = fillTimeout - time.Second*timeout.Scale
 )
 

@@ -139,7 +139,7 @@ func (p *pool) close(ctx context.Context) error {
 }
 
 // shutdown frees everything. It runs once: inUse does not grow after closing, so it
-// reaches zero once, and either close or the last release sees it.
+// reaches zero once, either in close or in the last release.
 func (p *pool) shutdown() {
 	for _, in := range p.idle {
 		p.destroy(in)

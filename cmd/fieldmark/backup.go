@@ -23,7 +23,7 @@ To restore it, stop all origins and use an empty database:
   fieldmark db new-log
   fieldmark db check
 
-Run fieldmark db record-backup after pg_dump, so that the list of issues knows of it.
+Run fieldmark db record-backup after pg_dump, so that the list of issues includes the age of the backup.
 
 A backup does not contain the files of attachments. Copy them after the database, so that the copy has every file
 that the database names:

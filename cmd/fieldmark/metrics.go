@@ -212,7 +212,7 @@ func (m *originMetrics) writeMirror(w io.Writer) {
 func (m *originMetrics) writePublicLog(ctx context.Context, w io.Writer) {
 	logs, err := m.service.PublicLog.List(ctx)
 	if err != nil {
-		return // it is off, or fieldmark_database_up tells
+		return // it is off, or fieldmark_database_up reports it
 	}
 	fmt.Fprintf(w, "fieldmark_public_log_leaves %d\n", logs[0].Size)
 	fmt.Fprintf(w, "fieldmark_public_log_errors_total %d\n", m.service.PublicLog.Errors())
@@ -223,7 +223,7 @@ func (m *originMetrics) writePublicLog(ctx context.Context, w io.Writer) {
 func (m *originMetrics) writeCDNs(ctx context.Context, w io.Writer) {
 	all, err := m.service.CDNs.List(ctx)
 	if err != nil {
-		return // fieldmark_database_up tells
+		return // fieldmark_database_up reports it
 	}
 	for i := range all {
 		c := &all[i]
@@ -253,7 +253,7 @@ func (m *originMetrics) writeCDNs(ctx context.Context, w io.Writer) {
 func (m *originMetrics) writeSnapshots(ctx context.Context, w io.Writer) {
 	v, err := m.service.Snapshots.Stats(ctx)
 	if err != nil {
-		return // fieldmark_database_up tells
+		return // fieldmark_database_up reports it
 	}
 	var age time.Duration
 	if !v.Made.IsZero() {

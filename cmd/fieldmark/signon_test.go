@@ -207,7 +207,7 @@ func TestSignOn(t *testing.T) {
 	vic.post("/admin/accounts", url.Values{"id": {"x"}, "name": {"X"}}).wants(t, 403, "/admin/accounts")
 	eve := newUserAgent(t, base)
 	eve.enter(link, "sub", "e", "group", "strangers", "email", "eve@acme.example", "verified", "yes").wants(t, 403,
-		"/admin/sign-in/return", "Access denied", "Acme knows you")
+		"/admin/sign-in/return", "Access denied", "Acme confirmed who you are")
 	eve.get("/admin").wants(t, 200, "/admin/sign-in")
 	// her session at the provider is still open
 	eve.get(link).wants(t, 403, "/admin/sign-in/return", link+"?next=%2fadmin&amp;again=yes")

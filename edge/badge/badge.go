@@ -66,7 +66,7 @@ func Of(s *fieldmark.Score) Badge {
 		b.State = Unrated
 	}
 	if s.Score == nil && (b.State == Ready || b.State == NotYet || b.State == Stale) {
-		b.State = Unrated // a document from outside may lack what it promises
+		b.State = Unrated // a document from outside may lack what its state requires
 	}
 	return b
 }

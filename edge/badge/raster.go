@@ -69,7 +69,7 @@ func encode(m image.Image) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// rasterise draws one of our own SVGs: rect, circle and path, in groups. It knows what
+// rasterise draws one of our own SVGs: rect, circle and path, in groups. It supports what
 // svgWriter writes and nothing else.
 func rasterise(svg []byte, scale float64) (*image.RGBA, error) {
 	c := canvas{scale: scale}

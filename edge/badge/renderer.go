@@ -25,7 +25,7 @@ var labelSeed = maphash.MakeSeed()
 
 // Renderer draws badges faster than AppendSVG, and to the same bytes: of what is
 // drawn only a brand's name and a free label are not from a fixed vocabulary,
-// and of a label only the width matters to the rest. So it remembers the rest, or
+// and of a label only the width matters to the rest. So it stores the rest, or
 // all of it where the letters of a label are drawn as outlines.
 // The zero value is ready; it may be used by many goroutines, and must not be
 // copied.

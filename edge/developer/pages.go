@@ -79,7 +79,7 @@ func NeedsReference(path string) bool {
 }
 
 // Append appends the page at a path. A path without a page is not_found. Without a reference, the
-// pages of problems and limits show what this program knows itself.
+// pages of problems and limits show the data of this program.
 // r is of the origin that answers now, which may be of another version than this program.
 func (p *Pages) Append(dst []byte, path string, r *Reference) ([]byte, error) {
 	if r == nil {

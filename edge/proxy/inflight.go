@@ -9,7 +9,7 @@ import (
 
 // inFlight are the URLs that are being fetched, so that a response is not stored if an
 // unsafe request changed its URL in the meantime. Storing and invalidating take its lock,
-// so that the later of the two sees the earlier.
+// so that the later of the two finds the earlier.
 type inFlight struct {
 	mu    sync.Mutex
 	byURL map[string]*pendingURL

@@ -202,7 +202,7 @@ func bodyError(conn net.Conn, err error) error {
 	return fmt.Errorf("%w: %w", ErrBody, err)
 }
 
-// Close implements io.Closer. It does nothing, because the transport calls it when it sees
+// Close implements io.Closer. It does nothing, because the transport calls it when it gets
 // fit; stop ends the reading.
 func (u *upload) Close() error { return nil }
 

@@ -13,7 +13,7 @@ import (
 // line: a name, a space, and HTML with actions of html/template. Templates hold no words
 // but include texts by their names, as {{text "brand.rank"}}, or as (text "brand.rank")
 // for an argument of an action. Inclusion happens in the source, before it is parsed: a
-// text sees the variables of its place, and html/template escapes what it inserts by
+// text has the variables of its place, and html/template escapes what it inserts by
 // context. A translation is a file with the same names.
 const textFile = "text/en.txt"
 

@@ -24,7 +24,7 @@ func (l *Loader) download(ctx context.Context, f *fieldmark.RankingFile) (*Loade
 		return nil, fmt.Errorf("day %.20q, %d bytes, footer of %d bytes", f.Day, f.Bytes, f.HeadBytes)
 	}
 	var footer rankingfile.Footer
-	// The footer is at the end of the file, because its writer knows the frames only then.
+	// The footer is at the end of the file, because the frames are complete only then.
 	if err := l.fetch(ctx, f, f.Bytes-f.HeadBytes, f.HeadBytes, func(b []byte) error {
 		footer, err = rankingfile.ParseFooter(b, f.HeadSHA256)
 		return err

@@ -1,3 +1,3 @@
 // Package access decides who may do what: accounts, API keys, administrators and
-// their sessions. It knows no HTTP route and no cookie.
+// their sessions. It is independent of routes and cookies.
 package access

@@ -227,10 +227,15 @@ func (s *SignOn) signIn(ctx context.Context, p oidc.Identity, caller Caller) (to
 		return "", fmt.Errorf("sign in: %w", err)
 	}
 	if token == "" {
-		return "", &AccessDenied{Reason: s.provider.Label() + " knows you, but you have no access to this console.",
-			Known: true}
+		return "", s.errNoRole()
 	}
 	return token, nil
+}
+
+// errNoRole denies access to a person whom the provider confirmed and who has no role here.
+func (s *SignOn) errNoRole() error {
+	return &AccessDenied{Known: true,
+		Reason: s.provider.Label() + " confirmed who you are, but you have no access to this console."}
 }
 
 // findOrCreate returns the user name of an identity, and creates the administrator if
@@ -308,8 +313,7 @@ func (s *SignOn) reauthenticate(ctx context.Context, f flow, p oidc.Identity, r 
 	case !same:
 		return &AccessDenied{Reason: "You signed in as another user at " + s.provider.Label() + "."}
 	case p.Role == "":
-		return &AccessDenied{Reason: s.provider.Label() + " knows you, but you have no access to this console.",
-			Known: true}
+		return s.errNoRole()
 	case p.AuthTime.Before(started.Add(-clockSkew)):
 		return &AccessDenied{Reason: s.provider.Label() + " does not confirm that you have just signed in again."}
 	}

@@ -105,7 +105,7 @@ func (h *calendarHandler) create(req *request) error {
 		Scope:     fieldmark.CalendarScope(posted.Get("scope")),
 		Assignees: strings.Fields(strings.ReplaceAll(posted.Get("who"), ",", " ")),
 		Details:   posted.Get("details") != ""}
-	// The id of the newest feed tells a repeat of the form from a second feed of the same name.
+	// The id of the newest feed distinguishes a repeat of the form from a second feed of the same name.
 	made, err := h.calendars.CreateAfter(req.r.Context(), req.newestSeen(), form)
 	if fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 		return h.showCalendars(req, http.StatusConflict, form, staleForm("A feed"), nil)

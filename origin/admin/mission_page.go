@@ -369,7 +369,7 @@ func (h *missionHandler) showPlan(req *request, id string, status int, bad []web
 	return h.showMission(req, status, bad)
 }
 
-// nameOf returns the name of an assignee whom the account of a mission knows, or "".
+// nameOf returns the name of an assignee in the list of the account of a mission, or "".
 func (h *missionHandler) nameOf(req *request, id, assignee string) (string, error) {
 	story, err := h.missions.History(req.r.Context(), id)
 	if err != nil {

@@ -69,7 +69,7 @@ func (a *alertAPI) receive(source string) func(*call) error {
 		if err != nil {
 			return err
 		}
-		// Both tools send the same form; Decode knows the differences.
+		// Both tools send the same form; Decode handles the differences.
 		n, err := alert.Decode(body)
 		if err != nil {
 			return err

@@ -343,7 +343,7 @@ func (t *transition) check() (bad []fieldmark.FieldError) {
 
 // moveMission returns a transition, which the transaction allows or not, by the stored status.
 // Which transitions are possible depends on a status that another request may be changing, so only
-// the transaction knows it.
+// the transaction can decide.
 func moveMission(m missionRef, t transition) (mission.Operation, error) {
 	to, err := fieldmark.ParseMissionStatus(t.Status)
 	if err != nil {

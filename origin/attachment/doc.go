@@ -15,5 +15,5 @@
 //	Remove(ctx, mission, id) (fieldmark.Attachment, error)
 //
 // An account of "" means any. ParseName and ParseDigest read fields of an upload. The package
-// knows neither routes nor pages.
+// is independent of routes and pages.
 package attachment

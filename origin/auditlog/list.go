@@ -121,7 +121,7 @@ func (l *Log) ExportCSV(ctx context.Context, f Filter, write func([]byte) error)
 func encodeCSV(entries []fieldmark.AuditEntry, header bool) ([]byte, error) {
 	var out bytes.Buffer
 	lines := csv.NewWriter(&out)
-	lines.UseCRLF = true // as RFC 4180 wants it
+	lines.UseCRLF = true // as RFC 4180 requires
 	if header {
 		_ = lines.Write([]string{"number", "at", "kind", "actor", "action", "target", "before", "after", "address",
 			"agent", "requestId"}) // a bytes.Buffer does not fail

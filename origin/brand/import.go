@@ -32,7 +32,7 @@ func isJSON(file []byte) bool {
 }
 
 // parseJSON reads a list of brands, with the number of each record. It reads at most one record more than an import may
-// have, so the import sees that there are too many.
+// have, so the import detects that there are too many.
 func parseJSON(file []byte) ([]fieldmark.Brand, func(int) int, error) {
 	refuse := func(record int, err error) ([]fieldmark.Brand, func(int) int, error) {
 		return nil, nil, fieldmark.Errorf(fieldmark.CodeMalformedJSON,

@@ -77,7 +77,7 @@ func count(to *int, value string) (err error) {
 // ParseSamplesCSV parses answer samples from a CSV file (RFC 4180) with a header row.
 // Errors name rows by the line number in an editor.
 // Spaces around values and a byte order mark, which spreadsheets write, are ignored. It reads
-// at most one row more than MaxSamples, so the caller sees that there are too many.
+// at most one row more than MaxSamples, so the caller detects that there are too many.
 func ParseSamplesCSV(file []byte) ([]SampleRow, error) {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file, []byte("\uFEFF"))))
 	// The number of fields is checked for each row, so one bad row does not end the import.

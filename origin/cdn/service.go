@@ -349,7 +349,7 @@ func validate(name string, r *fieldmark.CDNRequest) (bad validation.Errors) {
 // validateAddress validates where the requests go.
 // Fastly and Cloudflare have fixed addresses, which one in urls replaces.
 func validateAddress(bad *validation.Errors, r *fieldmark.CDNRequest) {
-	// Each wrong member is one complaint: the caller sees all of them at once.
+	// Each wrong member is one error: the caller gets all of them at once.
 	hosted := r.Kind == fieldmark.CDNFastly || r.Kind == fieldmark.CDNCloudflare
 	switch {
 	case len(r.URLs) > fieldmark.MaxCDNURLs || hosted && len(r.URLs) > 1:

@@ -5,6 +5,5 @@
 // document is decoded to the error that the origin encoded, and a failed connection is CodeOriginUnavailable
 // or CodeTimeout with its cause.
 //
-// The package knows addresses and timeouts. It must not know what responses mean, cache them, or itself retry
-// writes.
+// The package has addresses and timeouts. It must not interpret responses, cache them, or itself retry writes.
 package client

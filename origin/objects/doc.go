@@ -2,6 +2,6 @@
 // S3 bucket.
 //
 // Input: a key and bytes, which are written once. Output: the bytes of a key, and the list of
-// keys. The package knows neither what the bytes mean nor who may read them; callers encrypt
+// keys. The package neither interprets the bytes nor decides who may read them; callers encrypt
 // what is confidential.
 package objects

@@ -41,7 +41,7 @@ func (h *handler) showNotify(req *request, status int, bad []web.FormError) erro
 }
 
 // showEndpoints reads the addresses and endpoints of the page. d has what the caller already
-// knows, such as a new secret.
+// has, such as a new secret.
 func (h *handler) showEndpoints(req *request, status int, bad []web.FormError, d notifyData) error {
 	d.Feed = h.BaseURL(req.r) + fieldmark.PathBrandPage + string(req.slug) + "/feed.atom"
 	var err error

@@ -45,7 +45,7 @@ func (g *guard) safe(ap netip.AddrPort) bool {
 	return g.allowed(ap.Addr()) || g.public.SafeAddrPort(ap) == nil
 }
 
-// control is the Control function of a net.Dialer: it sees the address to be
+// control is the Control function of a net.Dialer: it gets the address to be
 // dialled, after name resolution and in canonical form.
 func (g *guard) control(network, address string, c syscall.RawConn) error {
 	if ap, err := netip.ParseAddrPort(address); err == nil && g.allowed(ap.Addr()) {

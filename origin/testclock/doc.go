@@ -5,5 +5,5 @@
 // until the goal. So events have the order and the times that they would have had, and another process continues
 // where one stopped.
 //
-// The package knows no HTTP. What fires is the business of packages mission and webhook.
+// The package is independent of HTTP. Packages mission and webhook define what fires.
 package testclock

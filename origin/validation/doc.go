@@ -1,3 +1,3 @@
 // Package validation collects what is wrong with a request, so that a caller
-// learns all of it at once. It knows no HTTP and no database.
+// gets all errors at once. It is independent of HTTP and of the database.
 package validation

@@ -237,7 +237,7 @@ func (s *Service) rename(ctx context.Context, d *study.Document, at string, repo
 }
 
 // checkPrompts refuses a set of prompts whose id another study has with other prompts: a text that changes under its
-// id would make a change of the questions look like one of the brands. It knows the hash of a set, not its texts.
+// id would make a change of the questions look like one of the brands. It compares the hashes of sets, not their texts.
 func (s *Service) checkPrompts(ctx context.Context, d *study.Document, at string) error {
 	bodies, err := s.store.StudyResults(ctx, d.Niche, d.Locale, maxNicheStudies)
 	if err != nil {

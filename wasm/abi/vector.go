@@ -16,7 +16,7 @@ type Vector struct {
 }
 
 // NewVector returns a vector for inputs and their result. A value that was not
-// measured becomes 0, which is what a module sees.
+// measured becomes 0, which is what a module gets.
 func NewVector(values []int64, states []byte, r Result) Vector {
 	v := Vector{Score: r.Score, Gates: r.Gates, Marks: r.Marks, Values: make([]int64, len(values))}
 	digits := make([]byte, len(states))

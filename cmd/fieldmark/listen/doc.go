@@ -4,5 +4,5 @@
 // started (sd_listen_fds(3)), or one in memory, by which an edge reaches the origin of the same
 // process.
 //
-// The package knows no route and no setting except the names that errors mention.
+// The package is independent of routes and settings, except for the names in its errors.
 package listen

@@ -38,7 +38,8 @@ func (c *accessListCmd) Run(ctx context.Context, s *command.Streams) error {
 		cursor string) (fieldmark.List[fieldmark.AccessRequest], error) {
 		return api.AccessRequests(ctx, fieldmark.AccessState(c.State), cursor)
 	}, func(r *fieldmark.AccessRequest) string {
-		return fmt.Sprintf("%s  %-8s  %s  %-10s  %q  %q", r.ID, r.State, r.RequestedAt, r.Offer, r.Organization, r.Email)
+		return fmt.Sprintf("%s  %-8s  %s  %-10s  %q  %q", r.ID, r.State, r.RequestedAt, r.Offer, r.Organization,
+			r.Email)
 	})
 }
 

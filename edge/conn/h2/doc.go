@@ -9,5 +9,5 @@
 // Every kind of frame that costs the server more than the client is charged to a bucket
 // (package mux); an empty bucket ends the connection with ENHANCE_YOUR_CALM.
 //
-// The package knows no routes. Section numbers in its comments are of RFC 9113.
+// The package is independent of routes. Section numbers in its comments are of RFC 9113.
 package h2

@@ -146,7 +146,7 @@ func (s *Stream) Consumed(n int) {
 		s.recvCredit = 0
 	}
 	c.credit(n)
-	_ = c.flush() // the reader sees that the connection has failed
+	_ = c.flush() // the reader detects that the connection has failed
 }
 
 // credit gives back n bytes of the connection's window, some at a time.
@@ -188,7 +188,7 @@ func (s *Stream) finish() {
 	}
 	if s.dead = true; !c.closed {
 		c.credit(int(s.received - s.consumed))
-		_ = c.flush() // the reader sees that the connection has failed
+		_ = c.flush() // the reader detects that the connection has failed
 	}
 	if len(c.streams) == 0 && c.draining.Load() {
 		_ = c.nc.SetReadDeadline(longAgo) // the loop that reads ends the connection
@@ -258,7 +258,7 @@ func (c *Conn) handleData(f *frame) error {
 		c.upload.stream = nil
 		return c.resetStream(f.id, ProtocolError)
 	}
-	// The handler never sees padding, so it is given back here.
+	// The handler never gets padding, so it is given back here.
 	if padding := f.length - size; padding > 0 {
 		s.recvCredit += padding
 		c.credit(padding)

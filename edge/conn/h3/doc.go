@@ -9,5 +9,5 @@
 // (listener.go). Frames that cost the server more than the client are charged to buckets of
 // package mux; an empty bucket ends the connection with H3_EXCESSIVE_LOAD.
 //
-// The package knows no routes. Section numbers in its comments are of RFC 9114.
+// The package is independent of routes. Section numbers in its comments are of RFC 9114.
 package h3

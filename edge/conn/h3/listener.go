@@ -194,8 +194,8 @@ func (s *connState) close() {
 // LocalAddr returns the address of the socket as one of TCP.
 func (c *Conn) LocalAddr() net.Addr { return tcpAddr(c.qc.LocalAddr()) }
 
-// RemoteAddr returns the address of the client as one of TCP, which is all that fasthttp
-// knows.
+// RemoteAddr returns the address of the client as one of TCP, the only kind that fasthttp
+// supports.
 func (c *Conn) RemoteAddr() net.Addr { return tcpAddr(c.qc.RemoteAddr()) }
 
 func tcpAddr(a net.Addr) net.Addr {

@@ -2,5 +2,5 @@
 // floods, the list of decoded fields, the coding of integers and strings in header
 // blocks, urgencies, and responses from memory.
 //
-// The package knows no frames and no routes.
+// The package is independent of frames and routes.
 package mux

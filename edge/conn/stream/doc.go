@@ -6,5 +6,5 @@
 // transport gets. After the request the connection is at its end, so nothing that a client
 // sends can become a second request (RFC 9113, 10.3).
 //
-// The package knows no frames, no windows and no routes.
+// The package is independent of frames, windows and routes.
 package stream

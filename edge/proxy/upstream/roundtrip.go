@@ -232,7 +232,7 @@ func isIdempotent(r *http.Request) bool {
 	return r.Header.Get("Idempotency-Key") != ""
 }
 
-// removeHopByHop removes hop-by-hop fields and returns the protocol a request wants to
+// removeHopByHop removes hop-by-hop fields and returns the protocol a request asks to
 // switch to, if it is one that may be tunnelled.
 func removeHopByHop(h http.Header, request bool) (upgrade string) {
 	if request && rfc9111.IsWebSocketUpgrade(h) {

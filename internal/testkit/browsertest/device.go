@@ -32,7 +32,7 @@ func (p *Page) Close(t testing.TB) {
 	}
 }
 
-// SetOnline sets whether the page sees a network, and sends it the event.
+// SetOnline sets whether the page has a network, and sends it the event.
 func (p *Page) SetOnline(t testing.TB, online bool) {
 	t.Helper()
 	p.Do(t, "set the state of the network", chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {

@@ -10,7 +10,7 @@ import (
 )
 
 // minContrast is the contrast below which text cannot be seen. WCAG 2.2, success criterion
-// 1.4.3, wants 4.5; light gray (#eee) on white, which is still seen, has 1.16.
+// 1.4.3, requires 4.5; light gray (#eee) on white, which is still seen, has 1.16.
 const minContrast = 1.1
 
 // minAlpha is the opacity up to which text cannot be seen: black on white with 5 % has a

@@ -62,7 +62,7 @@ type verdict struct {
 type states [numEnvs]state
 
 // Compute computes the style of a document.
-// The second attempt without sheets knows less, and takes time in proportion to the document.
+// The second attempt without sheets finds less, and takes time in proportion to the document.
 func Compute(doc *html.Node) *Result {
 	w := &walker{sheet: newSheet()}
 	external, canvas := w.readSheets(doc)

@@ -33,7 +33,7 @@ const lockTimeout = 500 * time.Millisecond
 // backfillPage is how many attempts one statement reads to store their events: some 100 ms of work.
 const backfillPage = 10_000
 
-// bound is the name of the constraint by which PostgreSQL knows, without reading a table, that its rows
+// bound is the name of the constraint that proves to PostgreSQL, without reading a table, that its rows
 // are within a partition. It exists only while Divide runs.
 const bound = "partition_bound"
 

@@ -233,7 +233,7 @@ func (e *Engine) Ask(ctx context.Context, question string, before []Exchange) (E
 
 // receive reads an answer.
 func (e *Engine) receive(x Exchange, resp *http.Response) (Exchange, error) {
-	// One byte more than allowed tells an answer of exactly the limit from a longer one.
+	// One byte more than allowed distinguishes an answer of exactly the limit from a longer one.
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	x.Status, x.Header = resp.StatusCode, map[string]string{}
 	for _, name := range chosenHeader {

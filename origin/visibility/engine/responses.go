@@ -128,7 +128,7 @@ func readResponse(bodies [][]byte) (r response, a Answer, err error) {
 		switch item.Type {
 		case "message":
 			for _, c := range item.Content {
-				// A refusal names no brand, but for another reason than an answer that knows none.
+				// A refusal names no brand, but for another reason than an answer without brands.
 				if c.Type == "refusal" {
 					return r, a, incomplete("the engine refused")
 				}
@@ -155,7 +155,7 @@ func readResponse(bodies [][]byte) (r response, a Answer, err error) {
 	}
 	a.Text, a.Searched = strings.Join(texts, "\n\n"), a.Searches > 0
 	if r.Status != "completed" {
-		// Any JSON object decodes, so the status tells a response from something else.
+		// Any JSON object decodes, so the status identifies a response.
 		if r.Status == "" {
 			return r, a, unreadable("no status")
 		}

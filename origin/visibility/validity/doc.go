@@ -4,5 +4,5 @@
 //
 // Input are values of brands by study, output is a document with rank correlations, their intervals and
 // permutation tests. The random numbers of both are seeded by the digest of the input, so the same input
-// gives the same document. The package knows no database and does no I/O.
+// gives the same document. The package uses no database and does no I/O.
 package validity

@@ -72,7 +72,7 @@ func (e *Engine) handle(r *http.Request) (status int, body []byte) {
 	}
 	switch {
 	case r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions"):
-		return http.StatusNotFound, []byte(`{"error":{"message":"the fake engine knows only /chat/completions"}}`)
+		return http.StatusNotFound, []byte(`{"error":{"message":"the fake engine supports only /chat/completions"}}`)
 	case json.NewDecoder(io.LimitReader(r.Body, maxQuestion)).Decode(&in) != nil || len(in.Messages) != 1:
 		return http.StatusBadRequest, []byte(`{"error":{"message":"want one message"}}`)
 	}
