@@ -30,7 +30,7 @@ func CallerOf(r *http.Request, nodes fieldmark.NodeTokens) Caller {
 			return c
 		}
 	}
-	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // of a pipe in memory there is none
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // the peer of a pipe in memory has no address
 	return Caller{Addr: peer.Addr(), Agent: r.UserAgent()}
 }
 
