@@ -375,6 +375,9 @@ type BrandHistory struct {
 
 	// that were settled, upheld or rejected, the newest first, at most MaxHistoryDisputes
 	Disputes []DisputeStatus `json:"disputes,omitempty"`
+
+	// that ended until the period does, oldest first, at most MaxHistoryStudies of each niche and locale
+	Studies []StudyPoint `json:"studies,omitempty"`
 }
 
 // MaxHistoryDisputes limits the disputes of a BrandHistory: the feed of a brand has no more

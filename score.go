@@ -428,6 +428,9 @@ type ScoreHistory struct {
 	Changes     []HistoryChange `json:"changes"` // oldest first
 	Methodology Methodology     `json:"methodology"`
 	Module      ModuleRef       `json:"module"`
+
+	// that ended in the period, oldest first, at most MaxHistoryStudies of each niche and locale
+	Studies []StudyPoint `json:"studies,omitempty"`
 }
 
 // Steps of a history.

@@ -331,6 +331,48 @@ func (r *StudyResult) Of(slug Slug) (StudyResult, bool) {
 	return one, found
 }
 
+// MaxHistoryStudies limits the studies of a niche and locale in a history, the newest: two years of monthly studies,
+// and as many dots as a chart on a phone can keep apart.
+const MaxHistoryStudies = 24
+
+// StudyPoint is what a study showed of one brand, in a history.
+type StudyPoint struct {
+	StudyRef
+	PromptSet     string        `json:"promptSetId"`
+	PromptSetHash Digest        `json:"promptSetHash"`
+	PanelHash     Digest        `json:"panelHash"`
+	Methodology   Methodology   `json:"methodology"`
+	Interval      string        `json:"interval"`
+	Engines       []EnginePoint `json:"engines"`
+}
+
+// EnginePoint is how often one engine named and cited the brand.
+type EnginePoint struct {
+	Engine       string `json:"engine"`
+	Model        string `json:"model,omitempty"`
+	Surface      string `json:"surface,omitempty"`
+	Search       string `json:"search,omitempty"`
+	MentionRate  *Rate  `json:"mentionRate"`
+	CitationRate *Rate  `json:"citationRate"`
+	Reason       string `json:"reason,omitempty"` // why it cannot be ranked; age is not considered
+	// Changed names what differs from the study before of this engine, niche and locale. Rates on the two sides of
+	// such a change cannot be compared: the difference may come from it.
+	Changed []StudyChange `json:"changed,omitempty" enum:"model,search,surface,questions,panel,method"`
+}
+
+// StudyChange is a part of a study that separates its rates from those of the study before.
+type StudyChange string
+
+// Parts of a study that can differ from the study before.
+const (
+	StudyModel     StudyChange = "model"     // of the engine
+	StudySearch    StudyChange = "search"    // whether the engine searches
+	StudySurface   StudyChange = "surface"   // API or app
+	StudyQuestions StudyChange = "questions" // the set of prompts
+	StudyPanel     StudyChange = "panel"     // the brands, their names and domains
+	StudyMethod    StudyChange = "method"    // of the evaluation
+)
+
 // Renamed returns the result of one brand under its present slug.
 func (r StudyResult) Renamed(slug Slug) StudyResult {
 	rename := func(e *StudyEngine) {

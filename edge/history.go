@@ -402,7 +402,11 @@ func (s *scorer) history(ctx context.Context, slug fieldmark.Slug) (*fieldmark.S
 	if n := len(past.Revisions); n > 0 && now.Sub(past.Revisions[0].FirstAt.Std()) < chartDays*24*time.Hour {
 		q.from, q.step = past.Revisions[0].FirstAt.Std().UTC().Truncate(24*time.Hour), fieldmark.StepDay
 	}
-	return historyOf(ctx, m, &past, q)
+	h, err := historyOf(ctx, m, &past, q)
+	if h != nil {
+		h.Studies = past.Studies // also those from before the first audit
+	}
+	return h, err
 }
 
 // historyOf scores the revisions of a brand at every step.
@@ -414,6 +418,11 @@ func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory
 		Slug: past.Brand.Slug, Name: past.Brand.Name, From: fieldmark.At(q.from), To: fieldmark.At(q.to), Step: q.step,
 		Points: []fieldmark.HistoryPoint{}, Changes: []fieldmark.HistoryChange{}, Methodology: m.Methodology(),
 		Module: m.Ref(),
+	}
+	for _, p := range past.Studies {
+		if !p.To.Std().Before(q.from) {
+			h.Studies = append(h.Studies, p)
+		}
 	}
 	next := 0                  // the first revision that is not yet
 	var a fieldmark.Assessment // of the last step

@@ -199,7 +199,8 @@ func TestVisibility(t *testing.T) {
 	if s := h.score("a"); s.Visibility != nil || s.Full != nil {
 		t.Errorf("visibility without samples: %+v, full %v", s.Visibility, s.Full)
 	}
-	today := time.Now().UTC().Format(time.DateOnly)
+	now := func(days int) string { return time.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly) }
+	today := now(0)
 	report := h.sample(fmt.Sprintf("d,chatgpt,api,en,set-1,sha256:%s,40,7,280,100,280,50,280,%s,%s,in-house",
 		strings.Repeat("ab", 32), today, today))
 	if report.Added != 1 || report.Rejected != nil {
@@ -288,6 +289,34 @@ func TestVisibility(t *testing.T) {
 	} {
 		if got := h.get(path); got.status != 200 || !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d, want %q in %.2000s", path, got.status, want, got.body)
+		}
+	}
+	// The history is that of the study on the page: the first one of that study alone is no history.
+	if page := h.get("/brands/a").body; strings.Contains(page, "Studies over time") {
+		t.Error("one study is shown as a history")
+	}
+	h.study("ropes-earlier", func(d *study.Document) {
+		d.From, d.To, d.Model = now(-97), now(-91), "m-0"
+		for i := range d.Days {
+			d.Days[i] = now(i - 97)
+		}
+	}, []string{"chatgpt"}, "c", "a", "b", "other", "old", "e", "g")
+	h.until("the page has a history with a break", func() bool {
+		page := h.get("/brands/a").body
+		return strings.Contains(page, "the model is <b>m-1</b> in place of m-0") &&
+			strings.Count(page, `class="chart series"`) == 2 // of the engine with two studies: named, cited
+	})
+	for query, want := range map[string]string{"": "ropes [model]",
+		"?from=" + now(-99):                     "ropes-earlier [] ropes [model]",
+		"?from=" + now(-99) + "&to=" + now(-50): "ropes-earlier []"} {
+		var past fieldmark.ScoreHistory
+		must(t, json.Unmarshal([]byte(h.get("/api/v1/score/a/history"+query).body), &past))
+		var got []string
+		for _, p := range past.Studies {
+			got = append(got, fmt.Sprint(p.ID, " ", p.Engines[0].Changed))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("studies of history%s: %v, want %s", query, got, want)
 		}
 	}
 	digest := a.Visibility.Study.Digest

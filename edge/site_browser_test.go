@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
+	"github.com/fieldmark/fieldmark/origin/visibility/study"
 )
 
 // maxWire is what a page and all it loads may weigh over the wire on a first
@@ -30,11 +32,21 @@ func gallery(t *testing.T) *fixture {
 	h.ranked("acme", "tools", "en", found{ago: 100 * day, words: 100}, found{ago: 10 * day, words: 250},
 		found{words: 300})
 	h.sample("acme,perplexity,sonar,api,en,v1,sha256:ab,20,0,5,100,64,90,41,120,50,45,2026-11-01,2026-11-10,lab,")
+	for i, name := range []string{"ropes-1", "ropes-2"} {
+		h.study(name, func(d *study.Document) {
+			end := time.Now().UTC().AddDate(0, 0, 28*(i-1))
+			d.Model, d.From, d.To = name, end.AddDate(0, 0, -6).Format(time.DateOnly), end.Format(time.DateOnly)
+			for j := range d.Days {
+				d.Days[j] = end.AddDate(0, 0, j-6).Format(time.DateOnly)
+			}
+		}, []string{"chatgpt", "claude"}, "brand-1", "brand-2", "brand-3", "brand-4", "brand-5", "brand-6")
+	}
 	_, _, err := h.service.Brands.Put(t.Context(), fieldmark.Brand{Slug: "fern-gully", Name: "Fern Gully",
 		URL: "https://fern.example/", Niche: "gardens", Language: "en", Public: true})
 	must(t, err)
 	h.until("all are ranked", func() bool {
-		return h.listed("").Total == 26 && strings.Contains(h.get("/?q=fern").body, "/brands/fern-gully")
+		return h.listed("").Total == 26 && strings.Contains(h.get("/?q=fern").body, "/brands/fern-gully") &&
+			strings.Contains(h.get("/brands/brand-1").body, "Studies over time")
 	})
 	return h
 }
@@ -63,6 +75,7 @@ func lookAtPages(t *testing.T, b *browsertest.Browser, h *fixture) {
 	untilCompressed("/static/" + between(h.get("/").body, "/static/site.", ".css"))
 	for path, wire := range map[string]int{
 		"/": maxWire, "/?q=brand-1&niche=tools": maxWire, "/brands/acme": maxWire, "/brands/fern-gully": maxWire,
+		"/brands/brand-1": maxWire, "/?basis=visibility&niche=ropes": maxWire,
 		"/badges?slug=acme&style=card": maxWire, "/badges": maxWire, "/badges?q=brand": maxWire,
 		"/verify/acme": maxWire,
 		"/llms-txt":    maxWire, "/methodology": maxWire, "/developers": maxWire, "/about": maxWire,

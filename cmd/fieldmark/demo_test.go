@@ -97,6 +97,11 @@ func demoStudy(t *testing.T, facts demo.Access) {
 			return status == 200 && strings.Contains(page, first) && strings.Contains(page, `<svg class="whisker`)
 		})
 	}
+	eventually(t, "the page of the brand shows the studies over time, and where the model changed", func() bool {
+		status, _, page := ask(t, "GET", facts.BaseURL+"/brands/"+first, "")
+		return status == 200 && strings.Count(page, `class="chart series"`) == 5 && // 3 engines name it, 2 cite it
+			strings.Count(page, "the model is <b>fieldmark-fake-1</b> in place of fieldmark-fake-0") == 2
+	})
 }
 
 // demoBoard reads the leaderboard and checks that the grades are spread as documented.

@@ -98,7 +98,7 @@ func newBrandView(c chrome, p *BrandPage) *brandView {
 			decimal(s.Range.Low), decimal(s.Range.High),
 			s.Grade)
 	}
-	v.Chart, v.Since, v.Visibility = newChart(p.History), sinceOf(p), newVisibilityView(s.Visibility)
+	v.Chart, v.Since, v.Visibility = newChart(p.History), sinceOf(p), newVisibilityView(s.Visibility, p.History)
 	return v
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/ui"
 	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
@@ -295,3 +296,227 @@ func down(m fieldmark.Milli) float64 {
 }
 
 func dayOf(t fieldmark.Time) string { return t.Std().Format("2 Jan 2006") }
+
+// studyHistory is the studies of a brand with the niche and locale of the one that its page shows.
+type studyHistory struct {
+	Slug     fieldmark.Slug
+	From     fieldmark.Time // the end of the first
+	Engines  []string
+	Measures []studyMeasure // mentions first
+}
+
+// studyMeasure is one rate in all studies: a chart for each engine with at least two of them, and a table.
+type studyMeasure struct {
+	Name   string
+	Series []studySeries
+	Rows   []studyRow // the oldest first
+}
+
+// studySeries is the chart of one engine: SVG paths in a field of 1000 by 1000.
+type studySeries struct {
+	Engine      string
+	About       string
+	Line        string // between dots that can be compared
+	Ranges      string // the intervals
+	Dots        string
+	Weak        string // the intervals of studies that cannot be ranked or are not part of the mean
+	WeakDots    string
+	Breaks      string // lines from top to bottom
+	First, Last fieldmark.Time
+	Text        string // the picture in words
+	Changes     []studyBreak
+}
+
+// studyBreak is where a series is broken.
+type studyBreak struct {
+	At          fieldmark.Time // the end of the first study after it
+	What        []fieldmark.StudyChange
+	Then, Model string // the two models
+}
+
+// studyRow is a study in a table, with a cell for each engine.
+type studyRow struct {
+	Study fieldmark.StudyRef
+	Cells []studyCell
+}
+
+type studyCell struct {
+	Words  string
+	Model  string // in the first study of the engine, and where it changed
+	Reason string
+}
+
+// rateMeasures are the rates that have a history, the headline first.
+var rateMeasures = []struct {
+	name string
+	of   func(e *fieldmark.EnginePoint) *fieldmark.Rate
+}{
+	{"Named in answers", func(e *fieldmark.EnginePoint) *fieldmark.Rate { return e.MentionRate }},
+	{"Cited in answers that cite", func(e *fieldmark.EnginePoint) *fieldmark.Rate { return e.CitationRate }},
+}
+
+// newStudyHistory returns nil unless an engine of the shown study was asked in a second one. Questions of two niches or
+// locales have no common scale, so only those of the shown study are included.
+func newStudyHistory(v *fieldmark.Visibility, past *fieldmark.ScoreHistory) *studyHistory {
+	var studies []fieldmark.StudyPoint
+	for _, p := range past.Studies {
+		if p.Niche == v.Study.Niche && p.Locale == v.Study.Locale {
+			studies = append(studies, p)
+		}
+	}
+	if len(studies) < 2 {
+		return nil
+	}
+	h := &studyHistory{Slug: past.Slug, From: studies[0].To}
+	// The document that is linked has a point for each week.
+	oldest := past.To.Std().AddDate(0, 0, -7*(fieldmark.MaxHistoryPoints-1))
+	if oldest.After(h.From.Std()) {
+		h.From = fieldmark.At(oldest)
+	}
+	for i := range v.Engines {
+		h.Engines = append(h.Engines, plain(v.Engines[i].Engine))
+	}
+	for _, kind := range rateMeasures {
+		m := studyMeasure{Name: kind.name}
+		for i := range v.Engines {
+			s := newStudySeries(&v.Engines[i], studies, kind.of)
+			if s != nil {
+				m.Series = append(m.Series, *s)
+			}
+		}
+		for i := range studies {
+			m.Rows = append(m.Rows, newStudyRow(v, studies[:i+1], kind.of))
+		}
+		if len(m.Series) > 0 {
+			h.Measures = append(h.Measures, m)
+		}
+	}
+	if len(h.Measures) == 0 {
+		return nil
+	}
+	return h
+}
+
+// seriesMargin is how much of a chart's width lies before the first dot and after the last, in thousandths: room for
+// half a dot on a phone.
+const seriesMargin = 20
+
+// newStudySeries draws one rate of an engine; it returns nil with fewer than two studies that have it.
+func newStudySeries(e *fieldmark.EngineVisibility, studies []fieldmark.StudyPoint,
+	of func(*fieldmark.EnginePoint) *fieldmark.Rate) *studySeries {
+	s := &studySeries{Engine: plain(e.Engine), About: aboutMean(e)}
+	var line, breaks strings.Builder
+	var intervals, dots [2]strings.Builder // the second of each: weak
+	var before *fieldmark.EnginePoint      // with a rate
+	var rates []*fieldmark.Rate
+	var changed []fieldmark.StudyChange // since then
+	first, last := spanOfEngine(e.Engine, studies, of)
+	at, connected := 0.0, false
+	for i := range studies {
+		p := pointOf(&studies[i], e.Engine)
+		if p == nil {
+			continue
+		}
+		changed = mergeChanges(changed, p.Changed)
+		r := of(p)
+		if r == nil {
+			continue // the changes are marked at the next study that has the rate
+		}
+		x := placeOf(studies[i].To, first, last)
+		if before != nil && len(changed) > 0 {
+			connected = false
+			fmt.Fprintf(&breaks, "M%.0f 0V1000", (at+x)/2)
+			s.Changes = append(s.Changes, studyBreak{At: studies[i].To, What: changed, Then: plain(before.Model),
+				Model: plain(p.Model)})
+		}
+		weak := 0
+		if p.Reason != "" || p.Search == fieldmark.SearchOff && !e.Counted {
+			weak = 1
+		}
+		fmt.Fprintf(&intervals[weak], "M%.0f %dV%d", x, 1000-r.Low, 1000-r.High)
+		if !r.Few {
+			pen := 'M'
+			if connected {
+				pen = 'L'
+			}
+			fmt.Fprintf(&line, "%c%.0f %d", pen, x, 1000-r.Value)
+			fmt.Fprintf(&dots[weak], "M%.0f %dh0", x, 1000-r.Value)
+		}
+		connected = !r.Few
+		before, at, changed, rates = p, x, nil, append(rates, r)
+	}
+	if len(rates) < 2 {
+		return nil
+	}
+	s.Line, s.Breaks, s.Ranges, s.Weak = line.String(), breaks.String(), intervals[0].String(), intervals[1].String()
+	s.Dots, s.WeakDots = dots[0].String(), dots[1].String()
+	s.First, s.Last = first, last
+	s.Text = fmt.Sprintf("%s until %s: %s. %s until %s: %s. All are in the table.", s.Engine, dayOf(first),
+		rateWords(rates[0]), ui.Count(len(rates), "study", "studies"), dayOf(last), rateWords(rates[len(rates)-1]))
+	return s
+}
+
+// spanOfEngine returns the ends of the first and the last study in which an engine has a rate.
+func spanOfEngine(engine string, studies []fieldmark.StudyPoint,
+	of func(*fieldmark.EnginePoint) *fieldmark.Rate) (first, last fieldmark.Time) {
+	for i := range studies {
+		if p := pointOf(&studies[i], engine); p != nil && of(p) != nil {
+			if first.IsZero() {
+				first = studies[i].To
+			}
+			last = studies[i].To
+		}
+	}
+	return first, last
+}
+
+// placeOf places a time between two others, in thousandths of a chart's width.
+func placeOf(at, first, last fieldmark.Time) float64 {
+	whole := last.Std().Sub(first.Std())
+	if whole <= 0 {
+		return 500 // two studies of one day
+	}
+	return seriesMargin + (1000-2*seriesMargin)*float64(at.Std().Sub(first.Std()))/float64(whole)
+}
+
+// pointOf returns what a study showed of an engine, nil if it was not asked.
+func pointOf(p *fieldmark.StudyPoint, engine string) *fieldmark.EnginePoint {
+	i := slices.IndexFunc(p.Engines, func(e fieldmark.EnginePoint) bool { return e.Engine == engine })
+	if i < 0 {
+		return nil
+	}
+	return &p.Engines[i]
+}
+
+// mergeChanges adds changes that are not in a list yet.
+func mergeChanges(list, more []fieldmark.StudyChange) []fieldmark.StudyChange {
+	for _, c := range more {
+		if !slices.Contains(list, c) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// newStudyRow returns the last of some studies, with the models that differ from those of the study before.
+func newStudyRow(v *fieldmark.Visibility, studies []fieldmark.StudyPoint,
+	of func(*fieldmark.EnginePoint) *fieldmark.Rate) studyRow {
+	last := len(studies) - 1
+	row := studyRow{Study: studies[last].StudyRef}
+	for i := range v.Engines {
+		cell := studyCell{Words: rateWords(nil)}
+		if p := pointOf(&studies[last], v.Engines[i].Engine); p != nil {
+			cell = studyCell{Words: rateWords(of(p)), Reason: plain(p.Reason), Model: plain(p.Model)}
+			for j := last - 1; j >= 0; j-- {
+				if then := pointOf(&studies[j], v.Engines[i].Engine); then != nil {
+					if then.Model == p.Model {
+						cell.Model = ""
+					}
+					break
+				}
+			}
+		}
+		row.Cells = append(row.Cells, cell)
+	}
+	return row
+}

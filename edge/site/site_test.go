@@ -277,7 +277,8 @@ func samplePages(t *testing.T) map[string][]byte {
 		History: sampleHistory(), Badge: sampleBadge(seen), NicheMedian: 71_200, NicheBrands: 12}))
 	studied := sampleScore("Alpenglow")
 	studied.Visibility = sampleStudied()
-	add("brand-studied")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: studied}))
+	add("brand-studied")(s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: studied,
+		History: sampleStudies()}))
 	gated := sampleScore("بساتين النخيل", fieldmark.Gate{ID: "answer_crawlers_blocked", Limit: 30,
 		Reason: "robots.txt blocks the crawlers that answer engines read with."},
 		fieldmark.Gate{ID: "manipulation", Limit: 55, Reason: "The site holds hidden text."})
@@ -479,6 +480,44 @@ func sampleStudied() *fieldmark.Visibility {
 		Rank: &fieldmark.StudyRank{Low: 2, High: 5, Of: 12, Group: 2},
 		Study: &fieldmark.StudyRef{ID: "outdoor-2026w47", Niche: "outdoor-gear", Locale: "en",
 			From: fieldmark.At(november.AddDate(0, 0, -6)), To: at}}
+}
+
+// sampleStudies is a history of four studies: the model of the first engine changes in the third, the questions of all
+// in the last. Few questions know the second engine, the one without search joins in the third study, and only the
+// first cites. A study of another locale is not shown.
+func sampleStudies() *fieldmark.ScoreHistory {
+	h := &fieldmark.ScoreHistory{Slug: "alpenglow", To: fieldmark.At(november)}
+	rate := func(value, low, high fieldmark.Milli) *fieldmark.Rate {
+		return &fieldmark.Rate{Value: value, Low: low, High: high, Of: 350, Questions: 50}
+	}
+	for i, value := range []fieldmark.Milli{520, 560, 430, 600} {
+		to := fieldmark.At(november.AddDate(0, 0, 28*(i-3)))
+		p := fieldmark.StudyPoint{StudyRef: fieldmark.StudyRef{ID: fmt.Sprintf("outdoor-<%d>", i),
+			Niche: "outdoor-gear", Locale: "en", To: to}, Engines: []fieldmark.EnginePoint{
+			{Engine: "engine-a", Model: "m-0 <b>", Surface: "api", Search: "auto",
+				MentionRate: rate(value, value-90, value+80), CitationRate: rate(120, 70, 190)},
+			{Engine: "engine-b", Model: "m-1 <b>", Surface: "api", Search: "auto", MentionRate: rate(20, 4, 81)}}}
+		one, two := &p.Engines[0], &p.Engines[1]
+		two.MentionRate.Few, two.Reason = i != 1, "too few answers"
+		if i == 2 {
+			one.Changed = []fieldmark.StudyChange{fieldmark.StudyModel}
+		}
+		if i >= 2 {
+			one.Model = "m-1 <b>"
+			p.Engines = append(p.Engines, fieldmark.EnginePoint{Engine: "engine-a-memory", Model: "m-1 <b>",
+				Surface: "api", Search: fieldmark.SearchOff, MentionRate: rate(380, 300, 460)})
+		}
+		if i == 3 {
+			for j := range p.Engines {
+				p.Engines[j].Changed = []fieldmark.StudyChange{fieldmark.StudyQuestions, fieldmark.StudyPanel}
+			}
+		}
+		h.Studies = append(h.Studies, p)
+	}
+	other := h.Studies[0]
+	other.ID, other.Locale = "elsewhere", "de-AT"
+	h.Studies = append([]fieldmark.StudyPoint{other}, h.Studies...)
+	return h
 }
 
 // sampleStudyBoard has two groups, one of which has a single brand.
@@ -833,6 +872,47 @@ func TestHistoryChart(t *testing.T) {
 		if !strings.Contains(strings.ReplaceAll(page, "&gt;", ">"), want) {
 			t.Errorf("the list of changes lacks %q: a gate moved the score", want)
 		}
+	}
+}
+
+// TestStudiesOverTime: a chart of each engine has a dot for each study of the niche and locale, its line is broken
+// where the model or the questions change, and the same numbers are in a table. One study is no history.
+func TestStudiesOverTime(t *testing.T) {
+	page := string(samplePages(t)["brand-studied"])
+	if strings.Contains(page, "elsewhere") {
+		t.Error("studies of another locale are shown")
+	}
+	sections := strings.Split(page, `class="chart series"`)[1:]
+	if len(sections) != 4 { // named: three engines; cited: one
+		t.Fatalf("%d charts, want 4", len(sections))
+	}
+	for i, want := range []map[string]int{
+		{"dot": 4, "line": 3, "module": 2, "range": 4},
+		{"dot weak": 1, "line": 1, "module": 1, "range weak": 4},
+		{"dot weak": 2, "line": 2, "module": 1, "range weak": 2},
+		{"dot": 4, "line": 3, "module": 2, "range": 4}} {
+		got := map[string]int{}
+		for _, m := range regexp.MustCompile(`class="?([a-z ]+)"? d="([^"]*)"`).FindAllStringSubmatch(sections[i], -1) {
+			if n := strings.Count(strings.ToUpper(m[2]), "M"); n > 0 {
+				got[m[1]] = n
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("chart %d (-want +got):\n%s", i, diff)
+		}
+	}
+	for _, want := range []string{"the model is <b>m-1 &lt;b></b> in place of m-0 &lt;b>",
+		"other questions; other brands", "from=2026-08-28", "52% (43–60)", "outdoor-&lt;3>"} {
+		if !strings.Contains(strings.ReplaceAll(page, "&gt;", ">"), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	s := newSite(t)
+	studied, history := sampleScore("Alpenglow"), sampleStudies()
+	studied.Visibility, history.Studies = sampleStudied(), history.Studies[len(history.Studies)-1:]
+	body, err := s.AppendBrand(nil, site.BrandPage{BaseURL: base, Score: studied, History: history})
+	if err != nil || strings.Contains(string(body), "Studies over time") {
+		t.Errorf("one study is shown as a history: %v", err)
 	}
 }
 

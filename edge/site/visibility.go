@@ -64,10 +64,11 @@ type visibilityView struct {
 	Ranked   bool
 	Plots    []plot
 	Board    string // address of the leaderboard of its niche; empty if the brand has no rank in it
+	History  *studyHistory
 }
 
 // newVisibilityView returns nil without a measurement.
-func newVisibilityView(v *fieldmark.Visibility) *visibilityView {
+func newVisibilityView(v *fieldmark.Visibility, h *fieldmark.ScoreHistory) *visibilityView {
 	if v == nil {
 		return nil
 	}
@@ -96,12 +97,7 @@ func newVisibilityView(v *fieldmark.Visibility) *visibilityView {
 			if !kind.mean {
 				mean = nil
 			}
-			about := aboutEngine(e)
-			// An engine with a reason says it in its row.
-			if !e.Counted && e.Reason == "" {
-				about += ", not part of the mean"
-			}
-			p.Lines = append(p.Lines, plotLine{Engine: plain(e.Engine), About: about, Rate: r,
+			p.Lines = append(p.Lines, plotLine{Engine: plain(e.Engine), About: aboutMean(e), Rate: r,
 				Whisker: newWhisker(r, mean, e.Reason != "" || !e.Counted), Reason: plain(e.Reason)})
 		}
 		if len(p.Lines) > 0 {
@@ -114,6 +110,9 @@ func newVisibilityView(v *fieldmark.Visibility) *visibilityView {
 	}
 	if v.Study != nil && v.Rank != nil {
 		view.Board = VisibilityPath(v.Study.Niche)
+	}
+	if v.Study != nil && h != nil {
+		view.History = newStudyHistory(v, h)
 	}
 	return view
 }
@@ -170,6 +169,15 @@ func aboutEngine(e *fieldmark.EngineVisibility) string {
 		parts = append(parts, words)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// aboutMean is aboutEngine, and that the engine is not part of the mean. An engine with a reason says it in its row.
+func aboutMean(e *fieldmark.EngineVisibility) string {
+	about := aboutEngine(e)
+	if !e.Counted && e.Reason == "" {
+		about += ", not part of the mean"
+	}
+	return about
 }
 
 // VisibilityPath is the address of the leaderboard by visibility of a niche.

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/studytest"
@@ -158,9 +162,10 @@ func TestBrandHistory(t *testing.T) {
 	var h fieldmark.BrandHistory
 	rec := fx.mustSend(200, request{method: "GET", path: base + "/history?from=2000-01-01T00:00:00Z", key: nodeToken},
 		&h)
-	if len(h.Revisions) != 1 || rec.Header().Get(fieldmark.HeaderAsOf) == "" {
+	if len(h.Revisions) != 1 || rec.Header().Get(fieldmark.HeaderAsOf) == "" || h.Studies != nil {
 		t.Errorf("history %+v as of %q", h, rec.Header().Get(fieldmark.HeaderAsOf))
 	}
+	fx.checkStudies(base)
 	for path, want := range map[string]int{
 		base + "/" + string(digest): 200, base + "/sha256:" + strings.Repeat("0", 64): 404, base + "/x": 404,
 		fieldmark.PathInternalFacts + "/nobody/" + string(digest): 404, base + "?asOf=x": 400,
@@ -171,6 +176,56 @@ func TestBrandHistory(t *testing.T) {
 		if rec := fx.send(request{method: "GET", path: path, key: nodeToken}); rec.Code != want {
 			t.Errorf("%s: %d, want %d", path, rec.Code, want)
 		}
+	}
+}
+
+// checkStudies: the studies of a history are the newest that ended in its period, and say what changed since the one
+// before of the same engine and locale.
+func (fx *fixture) checkStudies(base string) {
+	fx.t.Helper()
+	now := time.Now().UTC()
+	// More than a history has: the first two, of which the second has another model, are left out in the end.
+	for i := range fieldmark.MaxHistoryStudies + 2 {
+		one := studytest.New(fmt.Sprintf("ropes-%02d", i), "one", now.AddDate(0, 0, i-30), "acme", "other")
+		one.Model = "m-" + strconv.Itoa(min(i, 1))
+		switch i {
+		case 2:
+			one.PanelHash = fieldmark.Digest(strings.Replace(studytest.Hash, "0a", "0b", 1))
+		case 3:
+			one.Search = "off"
+		case 4: // another locale, of which nothing is before it
+			one.Locale, one.PromptSet = "en", "ropes-en"
+		}
+		file := studytest.CSV(one)
+		fx.mustSend(200, request{method: "POST", path: adminPath + "visibility/import", key: fx.admin, body: file,
+			header: map[string]string{"Content-Type": "text/csv"}}, nil)
+	}
+	read := func(to time.Time) (lines []string) {
+		var h fieldmark.BrandHistory
+		fx.mustSend(200, request{method: "GET", key: nodeToken, path: base + "/history?from=2000-01-01T00:00:00Z&to=" +
+			to.Format(time.RFC3339)}, &h)
+		for _, p := range h.Studies {
+			for _, e := range p.Engines {
+				if e.MentionRate == nil || e.CitationRate == nil {
+					fx.t.Errorf("%s: %+v without rates", p.ID, e)
+				}
+				lines = append(lines, strings.TrimSpace(fmt.Sprintln(p.ID, p.Locale, e.Engine, e.Model, e.Changed)))
+			}
+		}
+		return lines
+	}
+	early := []string{"ropes-00 de-AT one m-0 []", "ropes-01 de-AT one m-1 [model]", "ropes-02 de-AT one m-1 [panel]",
+		"ropes-03 de-AT one m-1 [search panel]", "ropes-04 en one m-1 []", "ropes-05 de-AT one m-1 [search]"}
+	// The history ends at noon of the day on which the last study ends.
+	noon := now.AddDate(0, 0, 5-30).Truncate(24 * time.Hour).Add(12 * time.Hour)
+	if diff := cmp.Diff(early, read(noon)); diff != "" {
+		fx.t.Errorf("studies (-want +got):\n%s", diff)
+	}
+	all := read(now)
+	// As many as fit of the first locale, and the only one of the other.
+	if len(all) != fieldmark.MaxHistoryStudies+1 || all[0] != "ropes-01 de-AT one m-1 []" {
+		fx.t.Errorf("%d studies, the first is %v; want the newest %d of each locale", len(all), all[0],
+			fieldmark.MaxHistoryStudies)
 	}
 }
 

@@ -48,6 +48,13 @@ func (s *Service) History(ctx context.Context, slug fieldmark.Slug, from, to tim
 	if h.Activations, err = s.store.Activations(ctx); err != nil {
 		return h, asOf, err
 	}
+	// Studies end with a day: one of the day on which the period ends is part of it.
+	results, err := s.store.BrandResults(ctx, slug, to.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1),
+		fieldmark.MaxHistoryStudies)
+	if err != nil {
+		return h, asOf, err
+	}
+	h.Studies = studyPoints(results)
 	disputes, err := s.store.Disputes(ctx, store.DisputeQuery{Brand: slug, Decided: true,
 		Limit: fieldmark.MaxHistoryDisputes})
 	for i := range disputes {
@@ -56,6 +63,64 @@ func (s *Service) History(ctx context.Context, slug fieldmark.Slug, from, to tim
 		}
 	}
 	return h, asOf, err
+}
+
+// studyPoints returns what studies showed of one brand, and what changed from one to the next. Results are the oldest
+// first, and each has only this brand.
+func studyPoints(results []fieldmark.StudyResult) (points []fieldmark.StudyPoint) {
+	type series struct{ niche, locale, engine string }
+	type asked struct {
+		engine *fieldmark.StudyEngine
+		study  *fieldmark.StudyResult
+	}
+	last := map[series]asked{}
+	for i := range results {
+		r := &results[i]
+		p := fieldmark.StudyPoint{StudyRef: r.StudyRef, PromptSet: r.PromptSet, PromptSetHash: r.PromptSetHash,
+			PanelHash: r.PanelHash, Methodology: r.Methodology, Interval: r.Interval,
+			Engines: []fieldmark.EnginePoint{}}
+		for j := range r.Engines {
+			e := &r.Engines[j]
+			if len(e.Brands) == 0 {
+				continue
+			}
+			b := &e.Brands[0]
+			point := fieldmark.EnginePoint{Engine: e.Engine, Model: e.Model, Surface: e.Surface, Search: e.Search,
+				MentionRate: b.MentionRate, CitationRate: b.CitationRate, Reason: b.Reason}
+			key := series{r.Niche, r.Locale, e.Engine}
+			if then, ok := last[key]; ok {
+				point.Changed = studyChanges(then.engine, e, then.study, r)
+			}
+			last[key] = asked{e, r}
+			p.Engines = append(p.Engines, point)
+		}
+		points = append(points, p)
+	}
+	return points
+}
+
+// studyChanges names what differs between two studies of an engine. visibility.changed is not sent over any of these
+// but a change of the model, which it names as the cause.
+func studyChanges(thenEngine, nowEngine *fieldmark.StudyEngine,
+	then, now *fieldmark.StudyResult) (changed []fieldmark.StudyChange) {
+	for _, c := range []struct {
+		what fieldmark.StudyChange
+		then string
+		now  string
+	}{
+		{fieldmark.StudyModel, thenEngine.Model, nowEngine.Model},
+		{fieldmark.StudySearch, thenEngine.Search, nowEngine.Search},
+		{fieldmark.StudySurface, thenEngine.Surface, nowEngine.Surface},
+		{fieldmark.StudyQuestions, string(then.PromptSetHash), string(now.PromptSetHash)},
+		{fieldmark.StudyPanel, string(then.PanelHash), string(now.PanelHash)},
+		{fieldmark.StudyMethod, then.Methodology.ID + then.Methodology.Version,
+			now.Methodology.ID + now.Methodology.Version},
+	} {
+		if c.then != c.now {
+			changed = append(changed, c.what)
+		}
+	}
+	return changed
 }
 
 // FactsBody returns the document of a digest of a public brand's current or past

@@ -136,6 +136,7 @@ var values = map[string]any{
 	"AccessRequestForm.name": "Ann Berger", "AccessRequest.name": "Ann Berger", "organization": "Acme Repairs",
 	"AccessRequestForm.email": "ann@acme.example", "AccessRequest.email": "ann@acme.example",
 	"purpose":              "Our billing creates a mission for each broken meter.",
+	"EnginePoint.reason":   "fewer than 90 % of the planned answers",
 	"AccessRequest.reason": "", "AccessStatus.reason": "", "NewAccessRequest.reason": "",
 	"AccessRefusal.reason":   "Write to us first: we do not know your organization.",
 	"AccessApproval.account": "acme-repairs", "AccessGrant.account": "acme-repairs",

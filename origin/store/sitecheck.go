@@ -411,6 +411,24 @@ func (db StudyReader) ActiveResults(ctx context.Context, limit int) ([][]byte, e
 	return list, nil
 }
 
+// BrandResults reads the parts of active results that are about a brand, of studies that ended before a time: the
+// newest of each niche and locale, at most limit of them, the oldest first.
+func (db StudyReader) BrandResults(ctx context.Context, slug fieldmark.Slug, before time.Time,
+	limit int) ([]fieldmark.StudyResult, error) {
+	rows, err := db.query(ctx, `SELECT body FROM (
+			SELECT body, to_at, study,
+				ROW_NUMBER() OVER (PARTITION BY niche, locale ORDER BY to_at DESC, study DESC) AS n
+			FROM study_brand WHERE brand = $1 AND to_at < $2) AS newest
+		WHERE n <= $3 ORDER BY to_at, study`, string(slug), before.UnixMicro(), limit)
+	list, err := collect(rows, err, func(row scanner) (r fieldmark.StudyResult, err error) {
+		return r, row.Scan(jsonCol{&r})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list studies of brand %s: %w", slug, err)
+	}
+	return list, nil
+}
+
 // NewestValidity reads the newest document of validity; the error is ErrNotFound if no document exists.
 func (db StudyReader) NewestValidity(ctx context.Context) (v fieldmark.Validity, err error) {
 	err = db.queryRow(ctx, `SELECT body FROM validity ORDER BY as_of DESC, digest LIMIT 1`).Scan(jsonCol{&v})

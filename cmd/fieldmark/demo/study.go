@@ -32,15 +32,25 @@ type studyEngine struct{ id, search string }
 var studyEngines = []studyEngine{{"fake-engine-one", engine.SearchAuto}, {"fake-engine-two", engine.SearchAuto},
 	{"fake-engine-memory", engine.SearchOff}}
 
-// importStudies imports two studies, four weeks apart, on the first start.
+// studyAges are how many days ago the studies of the demo ended, the oldest first: a history of four months.
+var studyAges = []int{84, 56, 28, 0}
+
+// modelAge is the age in days of the last study whose first engine has the earlier model: its history is broken there.
+const modelAge = 56
+
+// importStudies imports the studies on the first start.
 func (s *Seeder) importStudies(ctx context.Context) error {
 	state, _, err := s.Service.Brands.State(ctx, sites[0].Slug)
 	if err != nil || len(state.Studies) > 0 {
 		return err
 	}
 	end := time.Now().UTC().AddDate(0, 0, -1)
-	for _, ago := range []int{28, 0} {
-		documents, err := sampleStudy(ctx, end.AddDate(0, 0, -ago))
+	for _, ago := range studyAges {
+		first := fake.Model
+		if ago >= modelAge {
+			first = fake.EarlierModel
+		}
+		documents, err := sampleStudy(ctx, end.AddDate(0, 0, -ago), first)
 		if err != nil {
 			return fmt.Errorf("sample the fake engine: %w", err)
 		}
@@ -54,8 +64,9 @@ func (s *Seeder) importStudies(ctx context.Context) error {
 }
 
 // sampleStudy asks the fake engine every question on the days until end, and counts its answers as the sampler does.
-// It asks at once: a demo cannot wait for days. The same day gives the same counts.
-func sampleStudy(ctx context.Context, end time.Time) (documents []*study.Document, err error) {
+// It asks at once: a demo cannot wait for days. The same day gives the same counts. The first engine answers with the
+// model first.
+func sampleStudy(ctx context.Context, end time.Time, first string) (documents []*study.Document, err error) {
 	p, err := plan.Parse(plan.Files{Plan: "plan.yaml", Prompts: "prompts.yaml", Panel: "panel.yaml"},
 		plan.Texts{Plan: studyPlan(end), Prompts: studyPrompts, Panel: studyPanel()})
 	if err != nil {
@@ -69,6 +80,9 @@ func sampleStudy(ctx context.Context, end time.Time) (documents []*study.Documen
 		e := &p.Engines[i]
 		invented := fake.New(uint64(end.Unix()/86400)<<8+uint64(i), brands...)
 		invented.NoSearch = e.Search == engine.SearchOff
+		if i == 0 {
+			invented.Model = first
+		}
 		asked, err := engine.New(engine.Config{Adapter: e.Adapter, Model: e.Model, BaseURL: e.BaseURL,
 			Search: e.Search, MaxOutputTokens: e.MaxOutputTokens, HTTP: invented})
 		if err != nil {

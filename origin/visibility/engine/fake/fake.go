@@ -2,6 +2,7 @@ package fake
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -13,8 +14,11 @@ import (
 	"sync"
 )
 
-// Model is the model that answers name.
-const Model = "fieldmark-fake-1"
+// Models that answers name: the present one, and the one before it.
+const (
+	Model        = "fieldmark-fake-1"
+	EarlierModel = "fieldmark-fake-0"
+)
 
 // maxQuestion limits the body of a request: a question has at most 500 characters.
 const maxQuestion = 64 << 10
@@ -27,6 +31,8 @@ type Brand struct{ Name, Domain string }
 type Engine struct {
 	// NoSearch makes answers that cite nothing, as those of an engine without search. Set it before the first question.
 	NoSearch bool
+	// Model is the name in answers; empty: the constant Model. Set it before the first question.
+	Model string
 
 	seed   uint64
 	brands []Brand
@@ -115,7 +121,7 @@ func (e *Engine) answer(question string) any {
 	} else {
 		text += "It names " + strings.Join(names, ", ") + "."
 	}
-	return map[string]any{"id": fmt.Sprintf("fake-%d", n), "object": "chat.completion", "model": Model,
+	return map[string]any{"id": fmt.Sprintf("fake-%d", n), "object": "chat.completion", "model": cmp.Or(e.Model, Model),
 		"choices": []any{map[string]any{"index": 0, "finish_reason": "stop",
 			"message": map[string]any{"role": "assistant", "content": text, "annotations": citations}}},
 		"usage": map[string]int{"prompt_tokens": len(question) / 4, "completion_tokens": len(text) / 4}}
