@@ -98,6 +98,7 @@ func check(r Request) (draft, []Warning, error) {
 	d.home = link{title: d.name}
 	if d.url != nil {
 		d.home.url = d.url.String()
+		// A link to the home page keeps its title and its note, and is listed only once.
 		if i := slices.IndexFunc(d.links, func(l link) bool { return l.url == d.home.url }); i >= 0 {
 			d.home = d.links[i]
 			d.links = slices.Delete(d.links, i, i+1)

@@ -118,6 +118,7 @@ func (l *linter) addPlaces(issue Issue) {
 		return
 	}
 	known := &l.report.Issues[i]
+	// All are counted, also those beyond maxPlaces.
 	known.Count += issue.Count
 	if free := maxPlaces - len(known.Places); free > 0 {
 		known.Places = append(known.Places, issue.Places[:min(free, len(issue.Places))]...)

@@ -123,6 +123,7 @@ func (l *linter) discoverable(v Visit) {
 		if slices.Contains(rels, "describedby") && link.URL != nil {
 			described = described || sameAddress(link.URL, v.URL)
 		}
+		// Type is optional in HTML: without it the link is to no Markdown version.
 		kind, _, _ := mime.ParseMediaType(link.Type)
 		twin = twin || slices.Contains(rels, "alternate") && kind == "text/markdown"
 	}
@@ -150,6 +151,7 @@ func (l *linter) offSite(v Visit) {
 	own, other := 0, 0
 	for _, u := range addresses(v.Body) {
 		host := bareHost(u)
+		// A relative link has no host. Hosts below each other are one site, in both directions.
 		if u.Host == "" || host == bareHost(v.URL) || strings.HasSuffix(host, "."+bareHost(v.URL)) ||
 			strings.HasSuffix(bareHost(v.URL), "."+host) {
 			own++

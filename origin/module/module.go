@@ -508,6 +508,7 @@ func (s *Service) ReportNode(ctx context.Context, r fieldmark.NodeReport) error 
 		if err != nil {
 			return err
 		}
+		// An edge that stops leaves the list at once: it is not one that failed.
 		if r.Stopping {
 			_, err := tx.DeleteNode(ctx, r.Node)
 			return err
@@ -520,6 +521,7 @@ func (s *Service) ReportNode(ctx context.Context, r fieldmark.NodeReport) error 
 		if err := tx.PutUptime(ctx, r.SeenAt, fieldmark.OutageAfter); err != nil {
 			return err
 		}
+		// The edge repeats a rollback in each report; the event is emitted for the first.
 		news = r.RolledBack != nil && (before.RolledBack == nil || *before.RolledBack != *r.RolledBack)
 		if !news {
 			return nil

@@ -14,6 +14,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// Administrators with their sessions and saved filters, and the audit log.
+
 // Identity is an administrator who signs in at a provider (OpenID Connect).
 type Identity struct {
 	Issuer, Subject string // which together identify the person

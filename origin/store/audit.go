@@ -8,6 +8,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// The queue of audits, and suspicions of manipulation.
+
 // AuditJob is a queued audit: the crawl of a brand.
 type AuditJob struct {
 	Brand       fieldmark.Slug

@@ -11,6 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// Brands, texts of their pages, daily dumps and ranking files.
+
 // BrandReader reads brands, their facts and their audits.
 type BrandReader struct{ querier }
 

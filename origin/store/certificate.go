@@ -10,6 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// TLS certificates with their orders, and the keys that sign requests.
+
 // CertificateReader reads TLS certificates, their orders and the open challenges.
 type CertificateReader struct{ querier }
 

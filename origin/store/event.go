@@ -12,6 +12,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
+// The event log, and the CDNs that follow it.
+
 // EventReader reads the event log.
 type EventReader struct{ querier }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// Facts of brands and their history, and samples of answers.
+
 // ClearFacts removes the active facts of a brand; the revisions stay.
 func (t BrandTx) ClearFacts(ctx context.Context, slug fieldmark.Slug) error {
 	_, err := t.exec(ctx, `UPDATE brand SET facts_digest = NULL, facts_at = NULL WHERE slug = $1`, string(slug))

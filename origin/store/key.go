@@ -10,6 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// Accounts, API keys and requests for keys.
+
 // AccessReader reads accounts, API keys, administrators and the audit log.
 type AccessReader struct{ querier }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
+// Missions, alerts that wait, notes, and requests that edges accepted.
+
 // MissionReader reads missions, SLA timers, payments, calendar feeds and saved responses.
 type MissionReader struct{ querier }
 

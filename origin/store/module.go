@@ -10,6 +10,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// Scoring modules with their previews, and the public logs of scores.
+
 // ModuleReader reads scoring modules.
 type ModuleReader struct{ querier }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/check"
 )
 
+// Offers, sub-accounts and test worlds.
+
 // OfferReader reads offers.
 type OfferReader struct{ querier }
 

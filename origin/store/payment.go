@@ -11,6 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
+// Payments, attachments and test clocks.
+
 // Payment is a payment with the columns that are not part of its JSON.
 type Payment struct {
 	fieldmark.Payment

@@ -11,6 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark/internal/gcra"
 )
 
+// Checks of sites with their budgets, and studies of answers.
+
 // SiteCheckReader reads checks of sites. They are audits that need no key; checks of
 // the database itself are in package check.
 type SiteCheckReader struct{ querier }

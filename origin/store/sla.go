@@ -13,6 +13,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
+// SLA policies and timers, calendar feeds, planned visits and links of technicians.
+
 // SLARules are the active SLA policies and business hours: the defaults of the
 // program and what an operator set instead. They must not be changed.
 type SLARules struct {

@@ -12,6 +12,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// Standings of brands, changes of scores, watches, and jobs that run once a day.
+
 // StandingReader reads the standings of brands and who watches them.
 type StandingReader struct{ querier }
 

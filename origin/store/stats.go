@@ -11,6 +11,8 @@ import (
 	"github.com/fieldmark/fieldmark"
 )
 
+// Reports of edges, counts of nodes, backups, and the queries behind issues.
+
 // StatsReader reads statistics and reports of edge nodes.
 type StatsReader struct{ querier }
 

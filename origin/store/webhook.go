@@ -12,6 +12,8 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store/commit"
 )
 
+// Webhook endpoints, replays, and links to the portal.
+
 // WebhookReader reads webhook endpoints, deliveries and replays.
 type WebhookReader struct{ querier }
 

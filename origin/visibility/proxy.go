@@ -49,6 +49,7 @@ func (s *Service) PutProxy(ctx context.Context, name fieldmark.Slug, v fieldmark
 		if err != nil {
 			return err
 		}
+		// Without values the variable is deleted, which the limit must not prevent.
 		if n >= fieldmark.MaxProxies && len(values) > 0 {
 			return fieldmark.Errorf(fieldmark.CodeTooMany, "there are at most %d proxy variables", fieldmark.MaxProxies)
 		}

@@ -44,6 +44,7 @@ type Scorer func(ctx context.Context, module int, facts *fieldmark.Facts, at tim
 type Service struct {
 	store *store.Store
 	jobs  *job.Runner
+	// nil: another process computes the validity
 	score func(ctx context.Context, state *fieldmark.BrandState, at time.Time) (fieldmark.Score, error)
 	wake  chan struct{} // a study or a proxy variable was imported here
 }
@@ -54,8 +55,8 @@ func New(cfg Config) *Service {
 		wake: make(chan struct{}, 1)}
 }
 
-// Run recomputes the results of another version of the method, once at the start, and the validity after
-// each import and once a day.
+// Run recomputes the results of another version of the method at the start and once a day, and the validity
+// after each import too.
 func (s *Service) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	// Results of two versions of the method cannot be compared, so a release that changes it computes all of them
@@ -82,6 +83,7 @@ func (s *Service) recompute(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// An import at the same time makes it fail; the next run is a day later.
 		if err := s.put(ctx, batch); err != nil {
 			return err
 		}
@@ -131,6 +133,7 @@ func (s *Service) load(ctx context.Context, id string) (*batch, error) {
 
 // Unpack returns a file, decompressed if it is a gzip file, of at most study.MaxBody bytes.
 func Unpack(file []byte) ([]byte, error) {
+	// The magic number (RFC 1952, section 2.3.1): names and media types of files are unreliable.
 	if !bytes.HasPrefix(file, []byte{0x1f, 0x8b}) {
 		return file, nil
 	}
@@ -486,6 +489,7 @@ func decode(body []byte) (*study.Document, error) {
 	return &d, nil
 }
 
+// decodeResult reads a stored result. It was computed from checked documents, so it is not checked again.
 func decodeResult(body []byte) (r fieldmark.StudyResult, err error) {
 	text, err := decompress(body)
 	if err == nil {

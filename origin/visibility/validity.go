@@ -23,6 +23,7 @@ func (s *Service) afterImports(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.wake:
+			// A failure is logged; the daily run is the next attempt.
 			s.jobs.Try(ctx, "compute the validity", s.publishValidity)
 		}
 	}

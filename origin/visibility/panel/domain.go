@@ -27,6 +27,7 @@ func Registrable(address string) (string, bool) {
 		return "", false
 	}
 	host = strings.ToLower(host)
+	// An IP address belongs to no domain. The path /url of Google redirects as the hosts of the list do.
 	if _, err := netip.ParseAddr(host); err == nil || slices.Contains(redirectors, host) ||
 		(host == "www.google.com" || host == "google.com") && u.Path == "/url" {
 		return "", false

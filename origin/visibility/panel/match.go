@@ -69,6 +69,7 @@ func New(brands []Brand, language string) *Matcher {
 			c := compiled{brand: i, text: normalize(a.Text).text, alias: a, near: normalizeAll(a.Near),
 				not: normalizeAll(a.Not), ends: normalizeAll(a.Suffixes)}
 			languages := a.Languages
+			// Suffixes belong to a language; an alias without its own has that of the answers.
 			if len(languages) == 0 {
 				languages = []string{language}
 			}
@@ -113,6 +114,7 @@ func (m *Matcher) Read(markdown string, cited, retrieved []string) Reading {
 	}
 	r.Statements = m.statements(&n, found)
 	r.Mentions = inSource(&n, found)
+	// A place within a mention of the same brand is counted already, so it is no miss.
 	r.Misses = inSource(&n, slices.DeleteFunc(r.Misses, func(s Span) bool {
 		return slices.ContainsFunc(found, func(f Span) bool {
 			return f.Brand == s.Brand && f.From <= s.From && s.To <= f.To
@@ -151,6 +153,7 @@ func (c *compiled) find(n *normalized, cited bool) (hits, misses []Span) {
 		}
 		s := Span{Brand: c.brand, From: from + i, To: from + i + len(c.text)}
 		_, size := utf8.DecodeRuneInString(n.text[s.From:])
+		// From the next character on, because places can overlap.
 		from = s.From + size
 		if s.Reason = c.refuse(n, s, cited); s.Reason != "" {
 			misses = append(misses, s)
@@ -224,6 +227,7 @@ func within(text string, s Span, phrase string) bool {
 			}
 		}
 	}
+	// The phrase must be whole words, as an alias must be.
 	window := compiled{text: phrase}
 	first, _ := utf8.DecodeRuneInString(phrase)
 	last, _ := utf8.DecodeLastRuneInString(phrase)
@@ -234,6 +238,7 @@ func within(text string, s Span, phrase string) bool {
 
 // longest keeps the longest of spans that overlap, and returns them in order of place.
 func longest(spans []Span) (kept, covered []Span) {
+	// The longest first: a name within a longer one does not name its brand.
 	slices.SortFunc(spans, func(a, b Span) int {
 		return cmp.Or(cmp.Compare(b.To-b.From, a.To-a.From), cmp.Compare(a.From, b.From), cmp.Compare(a.Brand, b.Brand))
 	})

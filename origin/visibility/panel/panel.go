@@ -132,6 +132,7 @@ func (a *Alias) check(key string) string {
 		return "must have a letter or digit, and no space at its ends"
 	case a.Kind != "" && a.Kind != KindPlain && a.Kind != KindWord:
 		return "kind must be plain or word"
+	// Whether a word is common cannot be decided here, so the author of the panel has to state it.
 	case a.Kind == "" && !isSpaceless(first) && (n < minPlain || !strings.ContainsAny(key, " -.&'0123456789")):
 		return "is short or a single word: say kind: plain if it is no common word, else kind: word"
 	case !phrases(a.Near) || !phrases(a.Not) || !phrases(a.Suffixes):

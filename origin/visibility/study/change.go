@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fieldmark/fieldmark"
@@ -44,18 +45,8 @@ func Changes(now, then *Document) (changes []fieldmark.VisibilityChange) {
 		}
 	}
 	// Maps have no order, and events are compared in tests and by their readers.
-	slices.SortFunc(changes, func(a, b fieldmark.VisibilityChange) int { return compareSlugs(a.Slug, b.Slug) })
+	slices.SortFunc(changes, func(a, b fieldmark.VisibilityChange) int { return cmp.Compare(a.Slug, b.Slug) })
 	return changes
-}
-
-func compareSlugs(a, b fieldmark.Slug) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // commonValues returns the values of each brand for the questions that both documents answered.

@@ -133,6 +133,7 @@ func (d *Document) checkTimes(c *checker) {
 	c.want(toOK, "/to", "format", "must be an RFC 3339 time or a date")
 	if fromOK && toOK {
 		c.want(!from.After(to) && to.Sub(from) <= maxSpan, "/from", "range", "must be before to, by at most a year")
+		// In one form, so that a date and the time at which it begins give one digest.
 		d.From, d.To = fieldmark.At(from).String(), fieldmark.At(to).String()
 	}
 }

@@ -96,6 +96,7 @@ type Count struct {
 // MarshalJSON encodes the counts as an array.
 func (c Count) MarshalJSON() ([]byte, error) {
 	b := append(make([]byte, 0, 96), '[')
+	// A slug needs no escapes; the name of an unknown brand may.
 	if fieldmark.ValidSlug(c.Brand) {
 		b = append(append(append(b, '"'), c.Brand...), '"', ',')
 	} else {
@@ -168,6 +169,7 @@ func (r *Review) Missed() *fieldmark.Rate { return shareOfMarks(r.Wrong, r.Misse
 
 // shareOfMarks estimates a share of places. They were drawn at random, so each is one unit.
 func shareOfMarks(k, n int) *fieldmark.Rate {
+	// Without marks there is no rate, rather than one of 0 %.
 	if n == 0 {
 		return nil
 	}
@@ -294,6 +296,7 @@ func IsForm2(body []byte, csv bool) bool {
 	if !csv {
 		return bytes.HasPrefix(body, []byte("{"))
 	}
+	// Only the header decides: texts in rows may have any word.
 	header, _, _ := bytes.Cut(body, []byte("\n"))
 	for name := range strings.SplitSeq(string(header), ",") {
 		if strings.Trim(name, " \t\r\"") == "prompt" {

@@ -121,6 +121,7 @@ func memoriesOf(engines []fieldmark.StudyEngine, counted []int) (all [][]int, of
 	all = make([][]int, len(engines))
 	for i := range engines {
 		for k := range engines {
+			// Another model has learned other texts: only the same one without a search shows what a search adds.
 			if engines[i].Search == fieldmark.SearchOff || engines[k].Search != fieldmark.SearchOff ||
 				engines[i].Model != engines[k].Model {
 				continue
@@ -332,6 +333,7 @@ func accuracy(brand string, engines []*engineTable) *fieldmark.Rate {
 				r.Of += n
 			}
 		}
+		// An engine without graded statements has no share, rather than one of 0 %.
 		if r.Of > 0 {
 			all = append(all, r)
 		}

@@ -176,6 +176,7 @@ func compare(studies []Study, proxies []string, l *fieldmark.ValidityLine, diges
 		x, y := columns(&studies[i], l, rate)
 		all = append(all, newSeries(x, y))
 	}
+	// Each line has its own random numbers, so that adding a line changes no other.
 	seed := sha256.Sum256([]byte(string(digest) + "\x00" + metric + "\x00" + l.Kind + "\x00" + l.ID))
 	a := associate(all, rand.New(rand.NewChaCha8(seed)))
 	if a == nil {
