@@ -131,7 +131,7 @@ func (e *scoreEndpoints) scoreAt(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, 
 	isDay bool) (*cache.Entry, cache.Source, error) {
 	now := time.Now()
 	// A day that is not over has an answer as of now.
-	today := isDay && at.After(now) && at.Sub(now) < 24*time.Hour // a day that is not over
+	today := isDay && at.After(now) && at.Sub(now) < 24*time.Hour
 	if at.After(now) && !today {
 		// A score of the future would be a promise.
 		return nil, cache.SourceNone, badParameter("asOf", "range", "must not be in the future")

@@ -71,7 +71,7 @@ func (w *path) glyph(glyph uint16, x, y, size, precision int) {
 		case w.straight(spots[:n]):
 			last := at >= to || glyphs[at] == 'M'
 			// The last line of a contour is drawn by closing it.
-			if !last || end != first { // closing draws the way back
+			if !last || end != first {
 				w.line(end)
 			}
 		case op == 'Q':

@@ -177,7 +177,6 @@ func (s *Audits) audit(ctx context.Context, a store.AuditJob) {
 			}
 			return tx.FailAudit(ctx, a, reason)
 		}
-		// The delay grows with the attempts.
 		return tx.RetryAudit(ctx, a, time.Now().Add(time.Duration(a.Attempts)*retryDelay))
 	})
 	if err != nil {
