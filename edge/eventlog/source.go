@@ -16,6 +16,9 @@ import (
 const (
 	// silentAfter is how long a beat may stay the same. Its writer renews it each second.
 	silentAfter = 3 * time.Second
+	// lateBlock is how long a read waits for entries when the beat is late. After a failover of the database another
+	// epoch begins, and no entry of the one before ends a wait.
+	lateBlock = 250 * time.Millisecond
 	// retryEvery is the mean time until a stream that failed is tried again; each time differs
 	// by half, so that a fleet does not return at once.
 	retryEvery = 5 * time.Second
@@ -163,8 +166,11 @@ func (s *Source) fallBack(reason string, err error) {
 func (s *Source) read(ctx context.Context, at fieldmark.EventCursor, wait time.Duration) (
 	page fieldmark.EventPage, reason string, err error) {
 	block := min(wait, stream.Block)
-	if !s.streaming || s.missing {
+	switch {
+	case !s.streaming || s.missing:
 		block = 0
+	case time.Since(s.beatAt) >= stream.Block:
+		block = min(block, lateBlock)
 	}
 	batch, err := s.reader.Read(ctx, s.log, at.Number, block)
 	now := time.Now()

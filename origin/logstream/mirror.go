@@ -185,7 +185,11 @@ func (f *follower) step(ctx context.Context) error {
 			return err
 		}
 	}
-	page, err := f.m.cfg.Events.Read(ctx, event.Query{After: f.at, Limit: batchEvents, Edges: true, Wait: beatEvery})
+	wait := beatEvery
+	if !f.owns { // edges follow the epoch before until SetEpoch below
+		wait = 0
+	}
+	page, err := f.m.cfg.Events.Read(ctx, event.Query{After: f.at, Limit: batchEvents, Edges: true, Wait: wait})
 	if err != nil {
 		return err
 	}
