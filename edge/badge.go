@@ -327,7 +327,7 @@ func (r *badgeRequest) key() string {
 	base := fieldmark.PathBadge + string(r.slug)
 	switch r.format {
 	case formatJSON:
-		// Of a look, the data have only the words.
+		// Of the options, the data have only the words.
 		return base + ".json" + badge.Options{Lang: r.options.Lang, Label: r.options.Label}.Query()
 	case formatPNG:
 		key := base + ".png" + r.options.Query()
@@ -510,7 +510,7 @@ func (e *badgeEndpoints) serveEmbed(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	get := func(name string) string { return string(ctx.QueryArgs().Peek(name)) }
-	look, err := badge.ParseOptions(get)
+	opts, err := badge.ParseOptions(get)
 	if err != nil {
 		e.fail(ctx, err)
 		return
@@ -523,7 +523,7 @@ func (e *badgeEndpoints) serveEmbed(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	b := badge.Of(&entry.Value.(*scoreValue).score)
-	if look.Claimed {
+	if opts.Claimed {
 		a, _, err := e.scorer.annotations(rc, fieldmark.Slug(slug))
 		if err != nil {
 			e.fail(ctx, err)
@@ -531,7 +531,7 @@ func (e *badgeEndpoints) serveEmbed(ctx *fasthttp.RequestCtx) {
 		}
 		b.Claimed = a.claim != nil
 	}
-	embed := badge.EmbedOf(b, look,
+	embed := badge.EmbedOf(b, opts,
 		e.baseURL+fieldmark.PathBadge+slug, e.baseURL+site.PathVerify+slug)
 	body, kind, err := embedAs(&embed, get("format"), string(ctx.Request.Header.Peek("Accept")))
 	if err != nil {

@@ -387,13 +387,13 @@ func (w *pageWriter) sendPage(ctx *fasthttp.RequestCtx, status int, body []byte,
 }
 
 // embedOf returns how to show a badge, in the given formats or in all.
-func embedOf(baseURL string, score *fieldmark.Score, look badge.Options, claimed bool, formats ...string) *site.Badge {
+func embedOf(baseURL string, score *fieldmark.Score, opts badge.Options, claimed bool, formats ...string) *site.Badge {
 	address, shown := string(score.Slug), badge.Of(score)
-	shown.Claimed = claimed && look.Claimed
-	embed := badge.EmbedOf(shown, look, baseURL+fieldmark.PathBadge+address,
+	shown.Claimed = claimed && opts.Claimed
+	embed := badge.EmbedOf(shown, opts, baseURL+fieldmark.PathBadge+address,
 		baseURL+site.PathVerify+address)
-	b := &site.Badge{Image: fieldmark.PathBadge + address + look.Query(), Alt: embed.Alt,
-		Lang:  badge.Languages()[look.Lang],
+	b := &site.Badge{Image: fieldmark.PathBadge + address + opts.Query(), Alt: embed.Alt,
+		Lang:  badge.Languages()[opts.Lang],
 		Width: embed.Width, Height: embed.Height}
 	for _, s := range embed.Snippets {
 		if len(formats) == 0 || slices.Contains(formats, s.Format) {

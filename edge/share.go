@@ -434,9 +434,9 @@ func (e *siteEndpoints) serveBadges(ctx *fasthttp.RequestCtx) {
 		// The gallery and the builder work without a brand, so an error is part of the page.
 	}
 	status := http.StatusOK
-	look, err := badge.ParseOptions(get)
+	opts, err := badge.ParseOptions(get)
 	if err == nil && p.Slug != "" {
-		err = e.addEmbed(&p, look)
+		err = e.addEmbed(&p, opts)
 	}
 	if fe := publicError(err); err != nil {
 		status, p.Problem = fe.Code.Status(), formProblem(fe)
@@ -444,7 +444,7 @@ func (e *siteEndpoints) serveBadges(ctx *fasthttp.RequestCtx) {
 			p.Problem = "No brand is registered under this name, or it is not public."
 		}
 	}
-	addGallery(&p, look)
+	addGallery(&p, opts)
 	body, err := e.site.AppendBadges(nil, p)
 	e.sendPage(ctx, status, body, err)
 }
@@ -474,7 +474,7 @@ func (e *siteEndpoints) findBrands(p *site.BadgesPage) {
 
 // addEmbed adds the chosen brand and how to show its badge.
 // It waits at most fillTimeout, as the request may be the first for the score.
-func (e *siteEndpoints) addEmbed(p *site.BadgesPage, look badge.Options) error {
+func (e *siteEndpoints) addEmbed(p *site.BadgesPage, opts badge.Options) error {
 	slug, err := fieldmark.ParseSlug(p.Slug)
 	if err != nil {
 		return brandNotFound()
@@ -492,7 +492,7 @@ func (e *siteEndpoints) addEmbed(p *site.BadgesPage, look badge.Options) error {
 		e.log.Warn("the badge builder lacks a claim", "slug", slug, "err", err)
 	}
 	p.Owned = a.claim != nil
-	p.Badge = embedOf(e.baseURL, score, look, p.Owned)
+	p.Badge = embedOf(e.baseURL, score, opts, p.Owned)
 	return nil
 }
 
@@ -519,18 +519,18 @@ var exampleStates = []struct {
 // addGallery adds pictures of every style and every state. Styles show the chosen brand, or
 // an example that is in the page itself.
 // The examples are data URLs, so the gallery needs no further requests.
-func addGallery(p *site.BadgesPage, look badge.Options) {
+func addGallery(p *site.BadgesPage, opts badge.Options) {
 	month := badge.MonthOf(time.Now())
 	example := exampleStates[0].badge
 	example.Name, example.AsOf = "Example", month
 	for i, name := range badge.Styles() {
-		l := look
+		l := opts
 		l.Style, l.Theme, l.Animate = badge.Style(i), badge.Light, false
 		dark := l
 		dark.Theme = badge.Dark
 		// Styles of shields.io look the same in both themes: one picture is enough.
 		oneTheme := dataImage(example, l) == dataImage(example, dark)
-		b := site.Picture{Name: name, Text: styleNotes[i], Here: p.Brand != nil && look.Style == l.Style}
+		b := site.Picture{Name: name, Text: styleNotes[i], Here: p.Brand != nil && opts.Style == l.Style}
 		b.Width, b.Height = badge.Size(example, l)
 		if p.Brand == nil {
 			b.Image, b.Dark = dataImage(example, l), dataImage(example, dark)
@@ -538,7 +538,7 @@ func addGallery(p *site.BadgesPage, look badge.Options) {
 			slug := string(p.Brand.Slug)
 			b.Image = template.URL(fieldmark.PathBadge + slug + l.Query())
 			b.Dark = template.URL(fieldmark.PathBadge + slug + dark.Query())
-			l.Theme = look.Theme
+			l.Theme = opts.Theme
 			b.Link = site.PathBadges + "?slug=" + slug + strings.Replace(l.Query(), "?", "&", 1)
 		}
 		if oneTheme {
@@ -552,7 +552,7 @@ func addGallery(p *site.BadgesPage, look badge.Options) {
 		if b.State == badge.Stale {
 			b.AsOf -= 4 // months
 		}
-		l := badge.Options{Lang: look.Lang, Theme: badge.Light}
+		l := badge.Options{Lang: opts.Lang, Theme: badge.Light}
 		picture := site.Picture{Name: s.name, Text: s.text, Image: dataImage(b, l)}
 		picture.Width, picture.Height = badge.Size(b, l)
 		p.States = append(p.States, picture)
@@ -561,6 +561,6 @@ func addGallery(p *site.BadgesPage, look badge.Options) {
 
 // dataImage returns a badge as an address that contains it.
 // The picture is one of this package and contains no text of a client but the options.
-func dataImage(b badge.Badge, look badge.Options) template.URL {
-	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(badge.AppendSVG(nil, b, look)))
+func dataImage(b badge.Badge, opts badge.Options) template.URL {
+	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(badge.AppendSVG(nil, b, opts)))
 }

@@ -66,7 +66,7 @@ func looks(t testing.TB) (all []badge.Options) {
 	seen := map[badge.Options]bool{}
 	for _, style := range styles {
 		for _, theme := range themeNames {
-			if l := look(t, "style="+style+"&theme="+theme); !seen[l] {
+			if l := opts(t, "style="+style+"&theme="+theme); !seen[l] {
 				seen[l] = true
 				all = append(all, l)
 			}
@@ -75,8 +75,8 @@ func looks(t testing.TB) (all []badge.Options) {
 	return all
 }
 
-// look parses a query as the edge does.
-func look(t testing.TB, query string) badge.Options {
+// opts parses a query as the edge does.
+func opts(t testing.TB, query string) badge.Options {
 	t.Helper()
 	q, err := url.ParseQuery(query)
 	if err != nil {
@@ -89,7 +89,7 @@ func look(t testing.TB, query string) badge.Options {
 	return l
 }
 
-// TestGolden pins every byte: a line holds the query of the look, the badge's
+// TestGolden pins every byte: a line holds the query of the options, the badge's
 // name and the picture.
 func TestGolden(t *testing.T) {
 	files := map[string][]byte{}
@@ -103,7 +103,7 @@ func TestGolden(t *testing.T) {
 	}
 	for _, tag := range badge.Languages() {
 		for _, style := range styles {
-			l := look(t, "lang="+tag+"&style="+style)
+			l := opts(t, "lang="+tag+"&style="+style)
 			add("languages", "ready", l, badge.AppendSVG(nil, samples[0].badge, l))
 		}
 	}
@@ -111,7 +111,7 @@ func TestGolden(t *testing.T) {
 		"style=card&animate=1&theme=dark", "font=outline",
 		"label=Our+score&font=outline", "style=seal&label=Our+score", "style=seal&label=Our+score+of+the+month&lang=de",
 		"style=seal&label=%E6%88%91%E4%BB%AC", "style=seal&label=Our+score&font=outline"} {
-		l := look(t, query)
+		l := opts(t, query)
 		add("options", "ready", l, badge.AppendSVG(nil, samples[0].badge, l))
 	}
 	for _, s := range []int{0, 5, 8, 10} {
@@ -243,7 +243,7 @@ func TestSentenceInLanguages(t *testing.T) {
 		{"zh", scored(badge.Stale, "B"), "Acme：GEO 评级，检测结果已过期，45/100，等级 B，检测 2026-11"},
 		{"zh-Hant", scored(badge.Ready, "A"), "Acme：GEO 已就緒，45/100，等級 A，檢測 2026-11"},
 	} {
-		l := look(t, "lang="+tt.lang)
+		l := opts(t, "lang="+tt.lang)
 		label, title, _ := spoken(t, badge.AppendSVG(nil, tt.badge, l))
 		if label != tt.want || title != tt.want {
 			t.Errorf("%s, state %d: label %q, title %q, want %q", tt.lang, tt.badge.State, label, title, tt.want)
@@ -295,7 +295,7 @@ func TestStylesAgree(t *testing.T) {
 		"for-the-badge": {"GEO-READY|GRADE A · 92", "GEO-READY|NOT YET · GRADE D · 47"},
 	} {
 		for i, b := range []badge.Badge{samples[0].badge, samples[5].badge} {
-			if _, _, words := spoken(t, badge.AppendSVG(nil, b, look(t, "style="+style))); strings.Join(words,
+			if _, _, words := spoken(t, badge.AppendSVG(nil, b, opts(t, "style="+style))); strings.Join(words,
 				"|") != want[i] {
 				t.Errorf("%s: %q, want %q", style, words, want[i])
 			}
@@ -310,7 +310,7 @@ func TestErrorWordsInLanguages(t *testing.T) {
 		"ja": {"無効なパラメーター|!", "GEO: 未評価|?", "GEO: 利用不可|!"},
 	} {
 		for i, name := range []string{"error-400", "error-404", "error-503"} {
-			label, title, words := spoken(t, badge.AppendError(nil, failures[name], look(t, "lang="+lang)))
+			label, title, words := spoken(t, badge.AppendError(nil, failures[name], opts(t, "lang="+lang)))
 			if got := strings.Join(words, "|"); got != want[i] || !strings.HasPrefix(got, label) {
 				t.Errorf("%s %s: label %q, words %q, want %q", lang, name, label, got, want[i])
 			}
@@ -385,9 +385,9 @@ func TestMinified(t *testing.T) {
 	all := looks(t)
 	for _, style := range styles {
 		for _, tag := range badge.Languages() {
-			all = append(all, look(t, "lang="+tag+"&style="+style), look(t, "lang="+tag+"&font=outline&style="+style))
+			all = append(all, opts(t, "lang="+tag+"&style="+style), opts(t, "lang="+tag+"&font=outline&style="+style))
 		}
-		all = append(all, look(t, "label=Our+score&style="+style), look(t, "label=Our+score&font=outline&style="+style))
+		all = append(all, opts(t, "label=Our+score&style="+style), opts(t, "label=Our+score&font=outline&style="+style))
 	}
 	for _, s := range samples {
 		for _, l := range all {
@@ -428,7 +428,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// FuzzName draws any name and any label, in every look and state, whether a
+// FuzzName draws any name and any label, in every style and state, whether a
 // browser could have sent them or not.
 func FuzzName(f *testing.F) {
 	for i, s := range []string{"Acme", "<script>alert(1)</script>", "]]>&amp;", "\x00\x1b\r\n", "\xff\xfe",

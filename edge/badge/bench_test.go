@@ -21,7 +21,7 @@ var plainTemplate = template.Must(template.New(
 func BenchmarkBadge(b *testing.B) {
 	painter := new(badge.Renderer)
 	for _, style := range styles {
-		fixed := look(b, "style="+style)
+		fixed := opts(b, "style="+style)
 		free := fixed
 		free.Label = "Our score"
 		outline := free
@@ -64,7 +64,7 @@ func BenchmarkPNG(b *testing.B) {
 		b.Run(style, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := badge.PNG(samples[0].badge, look(b, "style="+style), 2); err != nil {
+				if _, err := badge.PNG(samples[0].badge, opts(b, "style="+style), 2); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -35,15 +35,15 @@ type Snippet struct {
 // EmbedOf writes the snippets of a badge. image is the URL of the picture without a query;
 // page is what it links to. Every snippet sets the size, so that the page does not shift
 // when the picture loads, except Markdown, which has no syntax for it.
-func EmbedOf(b Badge, look Options, image, page string) Embed {
-	e := Embed{Image: image + look.Query(), Page: page, Privacy: privacy, Alt: altText(oneLine(b.Name), look)}
-	e.Width, e.Height = Size(b, look)
+func EmbedOf(b Badge, opts Options, image, page string) Embed {
+	e := Embed{Image: image + opts.Query(), Page: page, Privacy: privacy, Alt: altText(oneLine(b.Name), opts)}
+	e.Width, e.Height = Size(b, opts)
 	// A page that selects the theme itself needs both pictures.
-	light, dark := look, look
+	light, dark := opts, opts
 	light.Theme, dark.Theme = Light, Dark
 	e.Snippets = []Snippet{
 		{"html", "text/html", e.html()},
-		{"picture", "text/html", e.picture(image+light.Query(), image+dark.Query(), look)},
+		{"picture", "text/html", e.picture(image+light.Query(), image+dark.Query(), opts)},
 		{"markdown", "text/markdown", fmt.Sprintf("[![%s](%s)](%s)", escapeMarkdown(e.Alt), e.Image, e.Page)},
 		{"rst", "text/x-rst",
 			fmt.Sprintf(".. image:: %s\n   :width: %dpx\n   :height: %dpx\n   :alt: %s\n   :target: %s", e.Image,
@@ -60,8 +60,8 @@ func EmbedOf(b Badge, look Options, image, page string) Embed {
 // altText describes the picture in the language of the options. It contains no score,
 // because the embedding page does not change with the badge. A name is not inflected:
 // outside English it is followed by a colon.
-func altText(name string, look Options) string {
-	l := langOf(look)
+func altText(name string, opts Options) string {
+	l := langOf(opts)
 	phrase := l.phrases[readinessPhrase]
 	switch {
 	case name == "":
@@ -93,9 +93,9 @@ func (e *Embed) html() string {
 
 // picture selects the theme in the page, because not every browser selects it inside a
 // picture. Options with a fixed theme have one picture.
-func (e *Embed) picture(light, dark string, look Options) string {
+func (e *Embed) picture(light, dark string, opts Options) string {
 	source := ""
-	if look.Theme == Auto && light != dark {
+	if opts.Theme == Auto && light != dark {
 		source = fmt.Sprintf(`<source media="(prefers-color-scheme: dark)" srcset="%s">`, html.EscapeString(dark))
 	} else {
 		light = e.Image

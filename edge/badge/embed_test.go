@@ -18,7 +18,7 @@ const (
 
 func TestSnippets(t *testing.T) {
 	e := badge.EmbedOf(badge.Badge{Name: `A "b" [c] <d> *e* |`, State: badge.Ready, Score: 92_000, Grade: "A"},
-		look(t, "style=card&lang=de"), imageURL, pageURL)
+		opts(t, "style=card&lang=de"), imageURL, pageURL)
 	if e.Image != imageURL+"?style=card&lang=de" || e.Width < 200 || e.Height != 56 {
 		t.Errorf("embed of %q, %d by %d", e.Image, e.Width, e.Height)
 	}
@@ -62,7 +62,7 @@ func TestAlt(t *testing.T) {
 		"lang=fr": "Acme\u00a0: évaluation GEO",
 		"lang=ja": "Acme：GEO評価", "lang=ar": "Acme: تقييم GEO", "lang=pt-BR": "Acme: avaliação GEO",
 	} {
-		if e := badge.EmbedOf(badge.Badge{Name: "Acme"}, look(t, query), imageURL, pageURL); e.Alt != want {
+		if e := badge.EmbedOf(badge.Badge{Name: "Acme"}, opts(t, query), imageURL, pageURL); e.Alt != want {
 			t.Errorf("%s: %q, want %q", query, e.Alt, want)
 		}
 	}
@@ -108,13 +108,13 @@ func TestEndpoint(t *testing.T) {
 			`"cacheSeconds":300,"slug":"acme","name":"Acme","status":"scored","score":92.4,"range":null,"grade":"A",` +
 			`"geoReady":true,"updated":"2026-11-21T08:00:00.000Z","page":"p"}`,
 	} {
-		raw, err := badge.EndpointOf(&s, look(t, query), 300, "p")
+		raw, err := badge.EndpointOf(&s, opts(t, query), 300, "p")
 		if err != nil || strings.TrimSpace(string(raw)) != want {
 			t.Errorf("%q:\n got %s, %v\nwant %s", query, raw, err, want)
 		}
 	}
 	s = fieldmark.Score{Slug: "acme", Name: "Acme", Assessment: fieldmark.PendingAssessment()}
-	raw, err := badge.EndpointOf(&s, look(t, "lang=fr"), 300, "p")
+	raw, err := badge.EndpointOf(&s, opts(t, "lang=fr"), 300, "p")
 	var e badge.Endpoint
 	if err := json.Unmarshal(raw, &e); err != nil {
 		t.Fatal(err)

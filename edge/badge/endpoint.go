@@ -31,10 +31,10 @@ type Endpoint struct {
 // EndpointOf encodes a score document as an Endpoint, in the language of the options and
 // with their label; seconds is its lifetime, page the brand's page.
 // The color is that of the light theme, since shields.io draws the badge.
-func EndpointOf(s *fieldmark.Score, look Options, seconds int, page string) ([]byte, error) {
+func EndpointOf(s *fieldmark.Score, opts Options, seconds int, page string) ([]byte, error) {
 	b := Of(s)
-	label, message := Words(b, look)
-	p := newSVGWriter(nil, b, Options{Theme: look.Theme}, tenth)
+	label, message := Words(b, opts)
+	p := newSVGWriter(nil, b, Options{Theme: opts.Theme}, tenth)
 	p.content = contentOf(&b)
 	raw, err := json.Marshal(Endpoint{
 		SchemaVersion: 1, Label: label, Message: message, Color: strings.TrimPrefix(p.backdrop(), "#"),
@@ -51,9 +51,9 @@ func EndpointOf(s *fieldmark.Score, look Options, seconds int, page string) ([]b
 
 // Words returns the two parts of a badge as plain text.
 // They are those of the style Flat, which has a label and a message.
-func Words(b Badge, look Options) (label, message string) {
-	look.Style = Flat
-	p := newSVGWriter(nil, b, look, tenth)
+func Words(b Badge, opts Options) (label, message string) {
+	opts.Style = Flat
+	p := newSVGWriter(nil, b, opts, tenth)
 	p.content = contentOf(&b)
 	l, m := p.parts()
 	for _, t := range m {

@@ -40,7 +40,7 @@ func smallPage(t *testing.T) string {
 	for _, theme := range []string{"light", "dark"} {
 		fmt.Fprintf(&w, `<div class="g %s">`, map[string]string{"light": "white", "dark": "black"}[theme])
 		show := func(sample int, query string) {
-			w.WriteString(img(samples[sample].badge, look(t, query+"&theme="+theme)))
+			w.WriteString(img(samples[sample].badge, opts(t, query+"&theme="+theme)))
 		}
 		show(0, "style=card&font=outline")
 		show(0, "style=seal")
@@ -93,7 +93,7 @@ func galleryPage(t *testing.T) string {
 	}
 	var family strings.Builder
 	for _, style := range styles {
-		family.WriteString(img(samples[0].badge, look(t, "style="+style)))
+		family.WriteString(img(samples[0].badge, opts(t, "style="+style)))
 	}
 	section("The family", family.String())
 	section("At two times the size", `<div class="two g">`+family.String()+`</div>`)
@@ -101,14 +101,14 @@ func galleryPage(t *testing.T) string {
 	for _, style := range styles {
 		var states strings.Builder
 		for _, s := range samples {
-			states.WriteString(img(s.badge, look(t, "style="+style)))
+			states.WriteString(img(s.badge, opts(t, "style="+style)))
 		}
 		section("States: "+style, states.String())
 	}
 	for _, theme := range themeNames {
 		var all strings.Builder
 		for _, style := range styles {
-			all.WriteString(img(samples[3].badge, look(t, "style="+style+"&theme="+theme)))
+			all.WriteString(img(samples[3].badge, opts(t, "style="+style+"&theme="+theme)))
 		}
 		section("Theme: "+theme, all.String())
 	}
@@ -116,7 +116,7 @@ func galleryPage(t *testing.T) string {
 	for _, tag := range badge.Languages() {
 		languages.WriteString(`<div class="row"><span>` + tag + `</span>`)
 		for _, style := range []string{"pill", "compact", "card"} {
-			languages.WriteString(img(samples[0].badge, look(t, "lang="+tag+"&style="+style)))
+			languages.WriteString(img(samples[0].badge, opts(t, "lang="+tag+"&style="+style)))
 		}
 		languages.WriteString(`</div>`)
 	}
@@ -125,7 +125,7 @@ func galleryPage(t *testing.T) string {
 	for _, tag := range badge.Languages() {
 		languages.WriteString(`<div class="row"><span>` + tag + `</span>`)
 		for _, query := range []string{"style=pill&font=outline", "style=seal", "style=for-the-badge&font=outline"} {
-			languages.WriteString(img(samples[0].badge, look(t, "lang="+tag+"&"+query)))
+			languages.WriteString(img(samples[0].badge, opts(t, "lang="+tag+"&"+query)))
 		}
 		languages.WriteString(`</div>`)
 	}
@@ -143,7 +143,7 @@ func besideShields(t *testing.T) string {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&w, `<div class="row"><img src="%s">%s%s</div>`, dataURI("image/svg+xml", theirs),
-			img(samples[0].badge, look(t, "style="+style)), img(samples[0].badge, look(t, "style=compact")))
+			img(samples[0].badge, opts(t, "style="+style)), img(samples[0].badge, opts(t, "style=compact")))
 	}
 	return w.String()
 }
@@ -152,12 +152,12 @@ func galleryForms(t *testing.T) string {
 	var w strings.Builder
 	for _, label := range []string{"Our score", "Zürich", "我们的分数", "الموقع", "i & <b>"} {
 		for _, style := range styles {
-			l := look(t, "style="+style+"&label="+url.QueryEscape(label))
+			l := opts(t, "style="+style+"&label="+url.QueryEscape(label))
 			w.WriteString(img(samples[0].badge, l))
 		}
 	}
 	for _, style := range styles {
-		raw, err := badge.PNG(samples[0].badge, look(t, "style="+style), 2)
+		raw, err := badge.PNG(samples[0].badge, opts(t, "style="+style), 2)
 		if err != nil {
 			t.Fatal(err)
 		}

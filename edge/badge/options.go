@@ -208,7 +208,7 @@ func (l Options) Query() string {
 	return "?" + strings.Join(q, "&")
 }
 
-// Drawable reports whether the look can be drawn without a text engine, as a
+// Drawable reports whether the badge can be drawn without a text engine, as a
 // PNG has to be: letters of a label that join or stack cannot.
 func (l Options) Drawable() bool { return canOutline(l.Label) }
 

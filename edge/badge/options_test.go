@@ -191,11 +191,11 @@ func TestParseOptions(t *testing.T) {
 		{"label=%20a%09b%00%E2%80%AE%20", "?label=a+b"},
 		{"lang=ar&animate=1&font=outline&label=x%26y", "?lang=ar&label=x%26y&animate=1&font=outline"},
 	} {
-		l := look(t, tt.query)
+		l := opts(t, tt.query)
 		if got := l.Query(); got != tt.want {
-			t.Errorf("the look of %q is %q, want %q", tt.query, got, tt.want)
+			t.Errorf("the options of %q are %q, want %q", tt.query, got, tt.want)
 		}
-		if again := look(t, strings.TrimPrefix(l.Query(), "?")); again != l {
+		if again := opts(t, strings.TrimPrefix(l.Query(), "?")); again != l {
 			t.Errorf("%q parses to %+v, then to %+v", tt.query, l, again)
 		}
 	}
@@ -220,7 +220,7 @@ func TestParseOptions(t *testing.T) {
 		}
 		l, err := badge.ParseOptions(q.Get)
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the look of %q is %+v, %v, want an error with %q", query, l, err, want)
+			t.Errorf("the options of %q are %+v, %v, want an error with %q", query, l, err, want)
 		}
 	}
 	if n := len(badge.Languages()); n < 20 {
@@ -236,7 +236,7 @@ func TestFits(t *testing.T) {
 	for _, style := range styles {
 		for i := range badge.Languages() {
 			for _, s := range samples {
-				l := badge.Options{Style: look(t, "style="+style).Style, Lang: badge.Lang(i), Theme: badge.Light}
+				l := badge.Options{Style: opts(t, "style="+style).Style, Lang: badge.Lang(i), Theme: badge.Light}
 				d := draw(t, s.badge, l)
 				for _, text := range d.Text {
 					if utf8.RuneCountInString(text.Words) > 1 && text.Length == 0 {
@@ -258,12 +258,12 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// A look has one size in every state, where the embedding page fixes it: a
+// A style has one size in every state, where the embedding page fixes it: a
 // badge that changes must not be squeezed.
 func TestOneSize(t *testing.T) {
 	for _, tag := range badge.Languages() {
 		for _, style := range []string{"pill", "card", "seal"} {
-			l := look(t, "lang="+tag+"&style="+style)
+			l := opts(t, "lang="+tag+"&style="+style)
 			width, _ := badge.Size(samples[0].badge, l)
 			for _, s := range samples {
 				if d := draw(t, s.badge, l); int(d.Width) != width {

@@ -25,22 +25,22 @@ import (
 const MaxScale = 3
 
 // PNG draws b as a PNG of scale pixels to one of the SVG's. It draws the very
-// SVG, with its text as outlines, so that the two cannot differ. The look must
+// SVG, with its text as outlines, so that the two cannot differ. The options must
 // be Drawable. Automatic colours are the light ones.
 // It takes milliseconds, unlike AppendSVG: callers limit how many they draw at once.
-func PNG(b Badge, look Options, scale int) ([]byte, error) {
-	p := newSVGWriter(nil, b, look.withoutAnimation(), finest)
+func PNG(b Badge, opts Options, scale int) ([]byte, error) {
+	p := newSVGWriter(nil, b, opts.withoutAnimation(), finest)
 	p.content = contentOf(&b)
 	p.draw(nil)
 	return picture(p.dst, scale)
 }
 
 // ErrorPNG draws what AppendError appends.
-func ErrorPNG(e *fieldmark.Error, look Options, scale int) ([]byte, error) {
-	return picture(appendError(nil, e, look.withoutAnimation(), finest), scale)
+func ErrorPNG(e *fieldmark.Error, opts Options, scale int) ([]byte, error) {
+	return picture(appendError(nil, e, opts.withoutAnimation(), finest), scale)
 }
 
-// withoutAnimation returns the look as a picture of pixels can have it.
+// withoutAnimation returns the options as a picture of pixels can have it.
 // Pixels cannot follow the color scheme of a reader, so the light theme is the one for both.
 func (l Options) withoutAnimation() Options {
 	l.Outline, l.Animate = true, false
@@ -105,7 +105,7 @@ func paletted(m *image.RGBA) *image.Paletted {
 	at := func(i int) color.RGBA { return color.RGBA{m.Pix[i], m.Pix[i+1], m.Pix[i+2], m.Pix[i+3]} }
 	counts := map[color.RGBA]int{}
 	for i := 0; i < len(m.Pix); {
-		from, c := i, at(i) // a run of one color takes one look at the map
+		from, c := i, at(i) // a run of one color takes one lookup in the map
 		for i < len(m.Pix) && at(i) == c {
 			i += 4
 		}

@@ -27,14 +27,14 @@ func decode(t testing.TB, raw []byte, err error) image.Image {
 	return m
 }
 
-// Every look in every language and state becomes a picture of the right size.
+// Every style in every language and state becomes a picture of the right size.
 func TestPNG(t *testing.T) {
 	for _, style := range styles {
 		for i, tag := range badge.Languages() {
-			if i%len(styles) != int(look(t, "style="+style).Style) {
+			if i%len(styles) != int(opts(t, "style="+style).Style) {
 				continue // the browser's test draws more
 			}
-			l := look(t, "style="+style+"&lang="+tag)
+			l := opts(t, "style="+style+"&lang="+tag)
 			w, h := badge.Size(samples[0].badge, l)
 			raw, err := badge.PNG(samples[0].badge, l, 1)
 			if got := decode(t, raw, err).Bounds().Size(); got != (image.Point{w, h}) {
@@ -42,7 +42,7 @@ func TestPNG(t *testing.T) {
 			}
 		}
 		for _, s := range samples {
-			l := look(t, "style="+style)
+			l := opts(t, "style="+style)
 			w, h := badge.Size(s.badge, l)
 			raw, err := badge.PNG(s.badge, l, 2)
 			if got := decode(t, raw, err).Bounds().Size(); got != (image.Point{2 * w, 2 * h}) {
@@ -166,7 +166,7 @@ func TestPNGRingIsOpen(t *testing.T) {
 func TestPNGGolden(t *testing.T) {
 	var rings, mirrored []image.Image
 	add := func(list *[]image.Image, b badge.Badge, query string) {
-		raw, err := badge.PNG(b, look(t, query), 2)
+		raw, err := badge.PNG(b, opts(t, query), 2)
 		*list = append(*list, decode(t, raw, err))
 	}
 	for _, style := range []string{"pill", "card", "seal"} {

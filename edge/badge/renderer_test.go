@@ -39,7 +39,7 @@ func TestRendererDoesNotAllocate(t *testing.T) {
 	buf := make([]byte, 0, 8192)
 	for _, style := range styles {
 		for i, label := range []string{"", "Our score", "我们的分数", "", "Our score", "我们的分数"} {
-			l := look(t, "style="+style)
+			l := opts(t, "style="+style)
 			l.Label, l.Outline = label, i >= 3
 			if n := testing.AllocsPerRun(100, func() { buf = p.AppendSVG(buf[:0], samples[0].badge, l) }); n != 0 {
 				t.Errorf("%s: %v allocations, want 0", l.Query(), n)

@@ -9,9 +9,9 @@ import (
 )
 
 // AppendSVG appends the picture of b to dst. It allocates only to grow dst, and its bytes
-// depend only on b and look.
-func AppendSVG(dst []byte, b Badge, look Options) []byte {
-	p := newSVGWriter(dst, b, look, tenth)
+// depend only on b and opts.
+func AppendSVG(dst []byte, b Badge, opts Options) []byte {
+	p := newSVGWriter(dst, b, opts, tenth)
 	p.content = contentOf(&b)
 	p.draw(nil)
 	return p.dst
@@ -19,15 +19,15 @@ func AppendSVG(dst []byte, b Badge, look Options) []byte {
 
 // AppendError appends a badge that explains an error in words. The status of e selects the
 // words; its detail becomes the tooltip.
-func AppendError(dst []byte, e *fieldmark.Error, look Options) []byte {
-	return appendError(dst, e, look, tenth)
+func AppendError(dst []byte, e *fieldmark.Error, opts Options) []byte {
+	return appendError(dst, e, opts, tenth)
 }
 
-// Of the options only what is about looks is kept: an error has no label of a brand and does
+// Of the options only those of style are kept: an error has no label of a brand and does
 // not move.
-func appendError(dst []byte, e *fieldmark.Error, look Options, precision int) []byte {
-	look = Options{Style: look.Style, Theme: look.Theme, Lang: look.Lang, Outline: look.Outline}
-	p := newSVGWriter(dst, Badge{}, look, precision)
+func appendError(dst []byte, e *fieldmark.Error, opts Options, precision int) []byte {
+	opts = Options{Style: opts.Style, Theme: opts.Theme, Lang: opts.Lang, Outline: opts.Outline}
+	p := newSVGWriter(dst, Badge{}, opts, precision)
 	p.content = content{color: &grey, mark: "!", word: unavailableWord}
 	switch e.Code.Status() {
 	case http.StatusNotFound:
@@ -111,21 +111,21 @@ var numerals = func() (n [101]string) {
 }()
 
 // newSVGWriter returns a writer that appends to dst. precision is what lengths are rounded to.
-func newSVGWriter(dst []byte, b Badge, look Options, precision int) svgWriter {
-	p := svgWriter{buffer: buffer{dst}, badge: b, options: look, precision: precision}
-	p.lang = langOf(look)
+func newSVGWriter(dst []byte, b Badge, opts Options, precision int) svgWriter {
+	p := svgWriter{buffer: buffer{dst}, badge: b, options: opts, precision: precision}
+	p.lang = langOf(opts)
 	p.rtl = p.lang.rtl
-	if look.Label != "" {
-		p.rtl = readsLeft(look.Label)
+	if opts.Label != "" {
+		p.rtl = readsLeft(opts.Label)
 	}
 	return p
 }
 
 // langOf returns the language of the options.
 // Options of a newer node may name a language that this one does not have.
-func langOf(look Options) *language {
-	if int(look.Lang) < langCount {
-		return &languages[look.Lang]
+func langOf(opts Options) *language {
+	if int(opts.Lang) < langCount {
+		return &languages[opts.Lang]
 	}
 	return &languages[0]
 }
@@ -161,15 +161,15 @@ var subjects = func() (n [101]string) {
 
 // set sets the words of pill, card and seal, which have no other text that names the
 // subject. Marks and spaces are separate parts: see note.
-func (s *statement) set(f *content, l *language, look *Options) {
+func (s *statement) set(f *content, l *language, opts *Options) {
 	word := part{word: &l.words[f.word]}
 	*s = statement{}
 	switch {
-	case f.word == readyWord && look.Label != "":
-		s.add(part{text: look.Label, label: true})
+	case f.word == readyWord && opts.Label != "":
+		s.add(part{text: opts.Label, label: true})
 	case f.word == readyWord, f.word == badParameterWord: // the latter is for the author of the page
 		s.add(word)
-	case f.word == notYetWord && look.Style == Pill:
+	case f.word == notYetWord && opts.Style == Pill:
 		s.add(part{text: subjects[f.fill]})
 		s.addMark(l.comma, separator)
 		s.add(word)
