@@ -360,7 +360,7 @@ const (
 	MaxLabelValue = 1024 // code points
 )
 
-// NoteVisibility is the audience that the author of a note has in mind. Everybody with access to
+// NoteVisibility is the audience that the author of a note has in mind. Everyone with access to
 // the mission reads every note; integrations decide by it what they show to customers.
 type NoteVisibility string
 

@@ -48,7 +48,7 @@ type modules struct {
 	countRollback func(fieldmark.ModuleRef)                // counts a rollback
 
 	rolledBack atomic.Bool   // and the follower has not dealt with it
-	wake       chan struct{} // has the follower look at once
+	wake       chan struct{} // makes the follower check at once
 	report     chan struct{} // wakes the report to the origin
 }
 

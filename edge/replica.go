@@ -33,7 +33,7 @@ const (
 	// another origin. An origin that works sends one every 300 ms; a change should
 	// be visible within a second or two even if one origin fails.
 	minSilence = time.Second
-	// missedKeepAlives is how many signs of life must be missing, should an origin
+	// missedKeepAlives is how many keep-alives must be missing, should an origin
 	// send them less often.
 	missedKeepAlives = 3
 	// replayedEvents is how many events before its start a node that shares a tier looks
@@ -132,7 +132,7 @@ type replicator struct {
 	source     *eventlog.Source      // of the pages after attach
 	log        string                // the name of the log followed; empty before join
 	at         fieldmark.EventCursor // the newest event read
-	maxSilence time.Duration         // what a poll may be silent for; 0: the origin sends no signs of life
+	maxSilence time.Duration         // what a poll may be silent for; 0: the origin sends no keep-alives
 	lifetime   fieldmark.CDNLifetime // for CDNs, while the edge is not behind
 	lifetimeAt int64                 // number of the event since which it is known
 }

@@ -72,7 +72,7 @@ const (
 
 // scoreFormat is the version of the score documents that nodes share through Redis.
 // It changes with every change of their form or meaning that the module's digest does
-// not tell: during a rolling upgrade old and new nodes must not read each other's.
+// not show: during a rolling upgrade old and new nodes must not read each other's.
 const scoreFormat = "9"
 
 // scoreKey is the cache key of a brand's score document, in memory and in Redis.

@@ -228,7 +228,7 @@ func (p *Proxy) fetch(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fligh
 func (p *Proxy) roundTripStorable(ctx *fasthttp.RequestCtx, q *request, f *lookup) (x *exchange, validates bool,
 	err error) {
 	// The client's own conditions are replaced by those of the stored variant, as the response
-	// is for everybody; the client's are evaluated against it afterwards.
+	// is for every client; the client's are evaluated against it afterwards.
 	h := p.fields.fieldsFor(q, true)
 	withheld := p.fields.withhold(q, f, h)
 	validates = f.variant != nil && f.variant.HasValidator()

@@ -24,8 +24,8 @@ const (
 	checked = 32
 	// maxRounds is how often so many lines are drawn: brands that changed since the file cannot be compared.
 	maxRounds = 8
-	// look is the pause between two looks at the list while a file is waited for, on average.
-	look = 5 * time.Second
+	// listInterval is the pause between two reads of the list while a file is waited for, on average.
+	listInterval = 5 * time.Second
 	// maxTries is how often a request is sent, with a pause of up to tryPause between.
 	maxTries = 4
 	tryPause = time.Second
@@ -84,8 +84,8 @@ func (l *Loader) Load(ctx context.Context, wait time.Duration) (*Loaded, error) 
 		now := time.Now().UTC()
 		today := l.find(files, now)
 		if today == nil && time.Now().Before(until) && len(files) > 0 {
-			// With jitter, because a fleet that starts together would look together.
-			if err := timeout.Sleep(ctx, look/2+rand.N(look)); err != nil {
+			// With jitter, because a fleet that starts together would read the list together.
+			if err := timeout.Sleep(ctx, listInterval/2+rand.N(listInterval)); err != nil {
 				return nil, err
 			}
 			continue

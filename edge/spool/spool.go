@@ -34,7 +34,7 @@ const (
 	maxBytes    = 1 << 30          // of rows; some 2 KB each with their indexes
 	maxAge      = 24 * time.Hour   // of the oldest request: after a day people have taken over
 	maxDisk     = 80               // percent of the disk that may be in use: other programs need the rest
-	diskEvery   = time.Second      // between two looks at the disk
+	diskEvery   = time.Second      // between two checks of the disk
 	rowBytes    = 512              // what a row needs beside its content
 	schema      = 1                // PRAGMA user_version
 	commitLimit = 10 * time.Second // for one group
@@ -84,7 +84,7 @@ type Spool struct {
 	bytes     int64            // of them
 	oldest    time.Time        // when the oldest row was accepted; zero: the spool is empty
 	lanes     map[lane]int     // number of rows
-	diskAt    time.Time        // of the last look at the disk
+	diskAt    time.Time        // of the last check of the disk
 	diskFull  bool             // what it found
 	failed    map[int64]int    // by number: attempts that failed while others succeeded
 	damaged   map[int64]bool   // by number: rows that cannot be read

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sleep waits for d, or until ctx ends; then it returns ctx.Err(). Without a time to wait it only looks at ctx.
+// Sleep waits for d, or until ctx ends; then it returns ctx.Err(). Without a time to wait it only checks ctx.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -316,7 +316,7 @@ func webhookHeaders() (all []*huma.Param) {
 }
 
 // webhookResponses are the responses of a receiver.
-// They tell authors of receivers what each status causes.
+// They state for authors of receivers what each status causes.
 func webhookResponses() map[string]*huma.Response {
 	const later = "The receiver is busy: the message is sent again, not before the time in Retry-After."
 	return map[string]*huma.Response{

@@ -136,7 +136,7 @@ func unknownProfile(u *url.URL, reason string) fieldmark.Profile {
 
 // check returns whether a profile leads back to the domain of a site, from the cache or by
 // at most maxProfileRequests, which it subtracts from *requests. Only what was determined is cached.
-// The second look into the cache comes after the wait: another audit may have had the same claim.
+// The second read of the cache comes after the wait: another audit may have had the same claim.
 func (c *profileChecker) check(ctx context.Context, claim *url.URL, site string, requests *int) fieldmark.Profile {
 	key := site + " " + claim.String()
 	if p, ok := c.cached(key); ok {

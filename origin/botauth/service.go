@@ -18,7 +18,7 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// refreshInterval is the time between two looks at the keys: one that another process retired
+// refreshInterval is the time between two reads of the keys: one that another process retired
 // signs for this long at most.
 const refreshInterval = 10 * time.Second
 

@@ -22,7 +22,7 @@ const (
 	maxSimilar = 500
 
 	// minLead is how much earlier a text must have been seen at another brand. Brands that
-	// are added together are audited in random order, which does not tell whose text it
+	// are added together are audited in random order, which does not show whose text it
 	// is; an audit that waits in the queue adds some hours.
 	minLead = 24 * time.Hour
 )

@@ -149,9 +149,9 @@ func (s *Service) Object(ctx context.Context, id string, by Caller) (fieldmark.C
 	}
 	// Old tokens may still be published; they must not count as those of a stranger.
 	t.ignored = append(slices.Clone(c.Former), c.Token)
-	look, cancel := context.WithTimeout(ctx, checkTimeout)
+	checkCtx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	f := s.prover.check(look, t, nil)
+	f := s.prover.check(checkCtx, t, nil)
 	// A proof that was found counts, also if the client has left.
 	ctx = context.WithoutCancel(ctx)
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {

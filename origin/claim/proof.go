@@ -219,7 +219,7 @@ type result struct {
 // check looks for the proofs of the given methods, of all if methods is nil.
 // The methods are tried at the same time, because a person waits.
 func (p *Prover) check(ctx context.Context, t target, methods []fieldmark.ClaimMethod) finding {
-	look := map[fieldmark.ClaimMethod]func(context.Context, target) result{
+	checks := map[fieldmark.ClaimMethod]func(context.Context, target) result{
 		fieldmark.ClaimDNS: p.checkDNS, fieldmark.ClaimFile: p.checkFile, fieldmark.ClaimMeta: p.checkMeta}
 	proofs := slices.DeleteFunc(t.proofs(), func(proof fieldmark.ClaimProof) bool {
 		return methods != nil && !slices.Contains(methods, proof.Method)
@@ -228,7 +228,7 @@ func (p *Prover) check(ctx context.Context, t target, methods []fieldmark.ClaimM
 	var wg sync.WaitGroup
 	for i, proof := range proofs {
 		// Each writes to its own element, so no lock is needed.
-		wg.Go(func() { results[i] = look[proof.Method](ctx, t) })
+		wg.Go(func() { results[i] = checks[proof.Method](ctx, t) })
 	}
 	wg.Wait()
 	f := finding{answered: true, resolvers: len(p.dns)}

@@ -198,7 +198,7 @@ type view struct {
 	page      fieldmark.EventPage
 	held      bool // the page is in memory
 	announced int64
-	changed   <-chan struct{} // closed when the reader should look again
+	changed   <-chan struct{} // closed when the reader should read again
 }
 
 // view returns the page after a number, once the read of the given number is over.

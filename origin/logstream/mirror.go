@@ -29,7 +29,7 @@ const (
 	retryFirst, retryMost = 100 * time.Millisecond, 500 * time.Millisecond
 	// releaseAfter is how long the mirror fails before another origin may try: its network may differ.
 	releaseAfter = 10 * time.Second
-	// claimEvery is how often an origin without the lease looks whether it is free.
+	// claimEvery is how often an origin without the lease checks whether it is free.
 	claimEvery = time.Second
 	// beyondLog is past every number an event can have.
 	beyondLog = 1 << 53

@@ -54,8 +54,8 @@ type Checker struct {
 	// Compare scores every brand that each passes to its argument with both modules.
 	Compare func(ctx context.Context, from, to []byte,
 		each func(func(fieldmark.BrandState) error) error) (fieldmark.ModuleComparison, error)
-	// With calls fn with a function that scores facts by the modules, which it loads. Nil: previews do not
-	// look at studies.
+	// With calls fn with a function that scores facts by the modules, which it loads. Nil: previews do
+	// not use studies.
 	With func(ctx context.Context, modules [][]byte, fn func(visibility.Scorer) error) error
 }
 
@@ -76,7 +76,7 @@ type Config struct {
 	BuiltIn  []BuiltIn             // the oldest first; a new database activates the last
 	Keys     []fieldmark.ModuleKey // signers; empty: modules need no signature
 	Checker  Checker               // zero: modules can be neither uploaded nor previewed
-	Studies  *visibility.Service   // nil: previews do not look at studies
+	Studies  *visibility.Service   // nil: previews read no studies
 }
 
 // Service manages the scoring modules. Its methods may be called from any goroutine.

@@ -92,7 +92,7 @@ func (h *handler) createEndpoint(req *request) error {
 		}
 		r.ScoreThreshold = &m
 	}
-	// The service cannot tell a second click from a second wish: the endpoints have no natural
+	// The service cannot distinguish a second click from a second request: endpoints have no natural
 	// key. The form therefore names the newest one that its page showed.
 	seen := webhook.Listed{Newest: web.SeenID(posted), Account: req.key.Account}
 	made, err := h.origin.Webhooks.CreateEndpointAfter(req.r.Context(), seen, req.key.Account, r)

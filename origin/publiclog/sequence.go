@@ -24,7 +24,7 @@ const (
 	// lease is how long an origin that has appended is the one that appends. It saves other origins
 	// transactions in vain; the position in the log is what keeps them from appending twice.
 	lease = 2 * time.Second
-	// leasedPoll is how often an origin looks whether the one with the lease has appended a change.
+	// leasedPoll is how often an origin checks whether the one with the lease has appended a change.
 	leasedPoll = 500 * time.Millisecond
 	// recheck bounds the time after which the changes of an origin that stopped are appended.
 	recheck = time.Minute
@@ -118,7 +118,7 @@ func (l *Log) step(ctx context.Context) (wait time.Duration, err error) {
 		l.seen = w.to
 		return waitAfter(w.done), nil
 	}
-	// Its holder will most likely append them; this origin only looks again.
+	// Its holder will most likely append them; this origin only checks again.
 	if state.LeaseOwner != l.cfg.Jobs.Worker() && time.Now().Before(state.LeaseUntil) {
 		return leasedPoll, nil
 	}

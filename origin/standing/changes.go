@@ -125,7 +125,7 @@ func errTooOld(why string) error {
 
 // Changes returns the scores that changed after a position, each brand once at its newest, at
 // most limit of them; since is next of a page or the number of an event. Without changes it waits
-// up to wait for one. A reader that applies pages in order has the state of the record when it
+// up to wait for one. A reader that applies pages in order has the state of the database when it
 // has read all of them, whatever changes meanwhile: a brand that changes again comes again.
 func (s *Service) Changes(ctx context.Context, since string, limit int, wait time.Duration) (
 	page fieldmark.ScoreChanges, err error) {

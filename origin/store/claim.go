@@ -26,7 +26,7 @@ type Claim struct {
 	Secret    string // MAC; empty: not valid any longer
 	Network   string // MAC of the client network that opened it
 	CreatedAt time.Time
-	DueAt     time.Time // when a worker must look at it; zero: never
+	DueAt     time.Time // when a worker must check it; zero: never
 	ClaimBody
 }
 

@@ -458,7 +458,7 @@ const shareCount = 64
 func ShareOf(id string) int { return int(crc32.ChecksumIEEE([]byte(id)) % shareCount) }
 
 // Shares are the shares of a kind of work that one process does; nil: all. They decide which rows a
-// process looks at. That only one process works on a row is for the lease of the row: two processes
+// process reads. The lease of a row ensures that only one process works on it: two processes
 // may have a share for a moment.
 type Shares []int
 

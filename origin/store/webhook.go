@@ -86,7 +86,7 @@ const dueWorldEndpoints = `SELECT ` + endpointColumns + `, offset_of, (SELECT CO
 	WHERE d.endpoint = endpoint.id AND d.lease_owner IS NOT NULL)
 	FROM ` + worldEndpoints
 
-// PutEndpointSchedule stores when the dispatcher must look at an endpoint again,
+// PutEndpointSchedule stores when the dispatcher must check an endpoint again,
 // and until when its rate limit is used up.
 func (t WebhookTx) PutEndpointSchedule(ctx context.Context, endpoint string, wake, rate time.Time) error {
 	if err := t.queueExec(ctx, `UPDATE endpoint SET wake_at = $1, rate_at = $2 WHERE id = $3`, exactMicros(wake),
@@ -217,7 +217,7 @@ type Endpoint struct {
 type EndpointSchedule struct {
 	OpenUntil time.Time // until when its circuit is open; zero if it is closed
 	RateAt    time.Time // until when its rate limit is used up
-	WakeAt    time.Time // when the dispatcher must look at it; zero if nothing is due
+	WakeAt    time.Time // when the dispatcher must check it; zero if nothing is due
 }
 
 // PreviousSecret is a secret from before a rotation that still signs until a

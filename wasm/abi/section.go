@@ -28,7 +28,7 @@ type Module struct {
 
 // Parse reads a module and rejects it if its sections are not those of a scorer/1
 // module. If the sections can be separated, the error is Problems and the Module
-// has what could be read. Parse does not look at code.
+// has what could be read. Parse does not read code.
 func Parse(module []byte) (*Module, error) {
 	sections, err := Sections(module)
 	if err != nil {

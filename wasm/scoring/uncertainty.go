@@ -35,7 +35,7 @@ var repeatability = [...]fieldmark.Milli{17969, 6085, 4501, 3927, 3635, 3460, 33
 
 // samplingError returns how far a second audit of an unchanged site, with another draw of
 // pages, may differ in 95 of 100 cases: 0 if every page was requested, nil if the facts do
-// not tell.
+// not show it.
 // It answers an owner's question: is the change since the last audit more than chance?
 func samplingError(facts *fieldmark.Facts, replicates []fieldmark.Milli) *fieldmark.Milli {
 	var half fieldmark.Milli

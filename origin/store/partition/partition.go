@@ -18,7 +18,7 @@ const (
 	MaxStep     = 1_000_000_000_000
 )
 
-// ahead is how many partitions are made before they are needed. Origins look once an hour; with a
+// ahead is how many partitions are made before they are needed. Origins check once an hour; with a
 // partition a month, they may fail to make one for three months.
 const ahead = 3
 
@@ -185,7 +185,7 @@ func (d Database) Divide(ctx context.Context, step int64, report func(string)) (
 	return run(ctx, d.DB, analyze)
 }
 
-// analyze gives the planner statistics of the whole tables: autovacuum looks at partitions only.
+// analyze gives the planner statistics of the whole tables: autovacuum processes partitions only.
 const analyze = `ANALYZE event, delivery, attempt`
 
 // backfill stores the events of attempts that older programs recorded.

@@ -15,8 +15,8 @@ const (
 	// maxWait is how long a reader waits for the copy, connecting included: beyond it the primary
 	// answers sooner. A copy that streams is behind by a few milliseconds.
 	maxWait = 200 * time.Millisecond * timeout.Scale
-	// lookEvery is the delay between two looks.
-	lookEvery = 10 * time.Millisecond
+	// pollInterval is the delay between two reads of the position.
+	pollInterval = 10 * time.Millisecond
 	// rest is how long a copy that failed or was too far behind is not queried. Without it each
 	// reader would wait for a copy that is unreachable or paused.
 	rest = 2 * time.Second
@@ -141,14 +141,14 @@ var (
 	errOtherLog = errors.New("the replica has another log")
 )
 
-// await looks until the copy has reached a position.
+// await polls until the copy has reached a position.
 func (r *Replica) await(ctx context.Context, at Position) (*Snapshot, error) {
-	again := time.NewTicker(lookEvery)
+	again := time.NewTicker(pollInterval)
 	defer again.Stop()
 	for behind := false; ; {
 		s, err := r.snapshot(ctx, at)
 		if err != nil && behind && ctx.Err() != nil {
-			return nil, errBehind // the time ended during a look
+			return nil, errBehind // the time ended during a read
 		}
 		if behind = errors.Is(err, errBehind); !behind {
 			return s, err
