@@ -333,4 +333,21 @@ func TestProxyVariables(t *testing.T) {
 	if all := stored(); len(all) != 0 {
 		t.Errorf("after the brand was deleted: %v", all)
 	}
+	// A brand that is deleted during an import leaves no value: the slugs after its own are looked up meanwhile.
+	putBrand(t, w, acme)
+	values := []fieldmark.ProxyValue{value}
+	for i := range 1000 {
+		values = append(values, fieldmark.ProxyValue{Brand: fieldmark.Slug(fmt.Sprint("unknown-", i))})
+	}
+	imported := make(chan error, 1)
+	go func() { imported <- put("links", values...) }()
+	if err := w.Brands.Delete(t.Context(), acme.Slug); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-imported; err != nil {
+		wantCode(t, "a brand is deleted meanwhile", err, fieldmark.CodeVersionMismatch)
+	}
+	if all := stored(); len(all) != 0 {
+		t.Errorf("values of a brand that was deleted during the import: %v", all)
+	}
 }

@@ -537,6 +537,16 @@ func (t StudyTx) PutProxyVariable(ctx context.Context, name string, values map[f
 	return nil
 }
 
+// CountUnknownProxied counts the values of a proxy variable whose brand does not exist.
+func (t StudyTx) CountUnknownProxied(ctx context.Context, name string) (n int, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(*) FROM proxy_variable p WHERE p.name = $1
+		AND NOT EXISTS (SELECT 1 FROM brand b WHERE b.slug = p.brand)`, name).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count unknown brands of proxy variable %s: %w", name, err)
+	}
+	return n, nil
+}
+
 // CountProxyVariables counts the proxy variables with another name.
 func (t StudyTx) CountProxyVariables(ctx context.Context, except string) (n int, err error) {
 	err = t.queryRow(ctx, `SELECT COUNT(DISTINCT name) FROM proxy_variable WHERE name <> $1`, except).Scan(&n)

@@ -278,17 +278,29 @@ func TestCheckFindsDamage(t *testing.T) {
 		}
 		_, err := tx.AddMission(ctx, &store.Mission{Account: "a",
 			Mission: fieldmark.Mission{ID: "m", Version: 1, CreatedAt: at, UpdatedAt: at}})
-		return err
+		if err != nil {
+			return err
+		}
+		values := map[fieldmark.Slug]int64{"acme": 1, "gone": 2}
+		if err := tx.PutProxyVariable(ctx, "links", values); err != nil {
+			return err
+		}
+		r := &fieldmark.StudyResult{StudyRef: fieldmark.StudyRef{ID: "ropes", Digest: "sha256:01"}}
+		parts := map[fieldmark.Slug]fieldmark.StudyResult{"acme": *r, "gone": *r}
+		return tx.PutStudyResult(ctx, r, []byte("{}"), parts, at)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := s.Check(t.Context())
 	for _, want := range []string{"every mission was created by an event: not m", "sha256:00",
-		"one event per version: not m"} {
+		"one event per version: not m", "values of brands: not links gone", "active result: not ropes gone"} {
 		if got == nil || !strings.Contains(got.Error(), want) {
 			t.Errorf("check = %v; want it to say %q", got, want)
 		}
+	}
+	if got != nil && strings.Contains(got.Error(), " acme") {
+		t.Errorf("check = %v; values and parts of acme are sound", got)
 	}
 }
 

@@ -53,7 +53,15 @@ func (s *Service) PutProxy(ctx context.Context, name fieldmark.Slug, v fieldmark
 		if n >= fieldmark.MaxProxies && len(values) > 0 {
 			return fieldmark.Errorf(fieldmark.CodeTooMany, "there are at most %d proxy variables", fieldmark.MaxProxies)
 		}
-		return tx.PutProxyVariable(ctx, string(name), values)
+		if err := tx.PutProxyVariable(ctx, string(name), values); err != nil {
+			return err
+		}
+		// A brand that was deleted or renamed since it was looked up would leave a value that nothing deletes.
+		n, err = tx.CountUnknownProxied(ctx, string(name))
+		if err == nil && n > 0 {
+			err = fieldmark.Errorf(fieldmark.CodeVersionMismatch, "brands changed meanwhile; repeat the import")
+		}
+		return err
 	})
 	if err == nil {
 		s.computeSoon()

@@ -167,6 +167,13 @@ var rules = []Rule{
 			WHERE e.subject = i.id AND e.type = 'intake.refused')`},
 	{"a changed score is of an event in the log", `SELECT s.slug FROM score_change s
 		WHERE s.event > (SELECT MAX(l.number) FROM log l)`},
+	{"a proxy variable has values of brands", `SELECT p.name || ' ' || p.brand FROM proxy_variable p
+		WHERE NOT EXISTS (SELECT 1 FROM brand b WHERE b.slug = p.brand)`},
+	{"a study has one active result", `SELECT r.id FROM study_result r
+		WHERE r.superseded = 0 GROUP BY r.id HAVING COUNT(*) > 1`},
+	{"a brand's part of a study is of an active result", `SELECT s.study || ' ' || s.brand FROM study_brand s
+		WHERE NOT EXISTS (SELECT 1 FROM brand b WHERE b.slug = s.brand)
+		OR NOT EXISTS (SELECT 1 FROM study_result r WHERE r.id = s.study AND r.superseded = 0)`},
 	{"an open order is of a known name", `SELECT o.id FROM acme_order o
 		WHERE o.ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM certificate c WHERE c.name = o.name)`},
 	{"a certificate has its key and its validity", `SELECT c.name FROM certificate c
