@@ -407,6 +407,7 @@ type VisibilityBoard struct {
 	Groups      []VisibilityGroup `json:"groups"` // of the whole list
 	Study       StudyRef          `json:"study"`
 	Engines     []string          `json:"engines"`
+	Counted     []string          `json:"counted"` // engines whose mean is shown without the filter engine
 	Questions   int               `json:"questions"`
 	Answers     int               `json:"answers"`
 	PanelMean   *Milli            `json:"panelMean,omitempty"` // mean mention rate; with the metric mention

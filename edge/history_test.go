@@ -238,7 +238,8 @@ func TestVisibility(t *testing.T) {
 		return got.status == 200 && json.Unmarshal([]byte(got.body), &board) == nil && len(board.Items) == 5
 	})
 	if first, last := board.Items[0], board.Items[4]; first.Slug != "c" || first.RankLow != 1 || last.Slug != "e" ||
-		last.RankLow <= 2 || last.RankHigh != 5 || board.Study.ID != "ropes" || board.Groups[0].From != 1 {
+		last.RankLow <= 2 || last.RankHigh != 5 || board.Study.ID != "ropes" || board.Groups[0].From != 1 ||
+		strings.Join(board.Engines, " ") != "chatgpt claude" || strings.Join(board.Counted, " ") != "chatgpt" {
 		t.Errorf("by visibility: %+v", board)
 	}
 	for query, want := range map[string]int{"&niche=ropes&metric=citation&engine=chatgpt": 200, "": 400,
@@ -280,6 +281,7 @@ func TestVisibility(t *testing.T) {
 	for path, want := range map[string]string{
 		"/?basis=visibility&niche=ropes&utm_source=x": `<span class="sr">Share of answers and its 95% interval`,
 		"/?basis=visibility&niche=ropes&metric=":      "written by two buyers",
+		"/?basis=visibility&niche=ropes":              "by the mean of chatgpt. Not part of the mean: claude.",
 		"/?basis=visibility":                          "Choose a field of work",
 		"/?basis=visibility&niche=nobody":             "No study of this field of work",
 		"/brands/a":                                   "Named in answers</caption>",

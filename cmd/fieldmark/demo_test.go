@@ -72,7 +72,7 @@ func demoStudy(t *testing.T, facts demo.Access) {
 		return status == 200 && json.Unmarshal([]byte(body), &board) == nil &&
 			len(board.Items) >= fieldmark.MinVisibilityBrands
 	})
-	if len(board.Engines) != 3 || !strings.HasPrefix(board.Engines[0], "fake-engine-") ||
+	if len(board.Engines) != 3 || strings.Join(board.Counted, " ") != "fake-engine-one fake-engine-two" ||
 		board.Interval != fieldmark.IntervalQuestionsDays || board.Answers != 2*48*7 {
 		t.Errorf("engines %v, interval %q, %d answers; want three fake engines over days, and the mean of the two "+
 			"that search", board.Engines, board.Interval, board.Answers)

@@ -112,6 +112,9 @@ func (s *Snapshot) VisibilityBoard(r *fieldmark.StudyResult, q *VisibilityQuery,
 			of = &r.Engines[i]
 		}
 	}
+	for _, i := range fieldmark.CountedEngines(r.Engines) {
+		b.Counted = append(b.Counted, r.Engines[i].Engine)
+	}
 	if of.Engine != q.Filter.Engine {
 		return b, fieldmark.Errorf(fieldmark.CodeNotFound, "the study has no answers of this engine")
 	}

@@ -523,6 +523,7 @@ func sampleStudies() *fieldmark.ScoreHistory {
 // sampleStudyBoard has two groups, one of which has a single brand.
 func sampleStudyBoard() *fieldmark.VisibilityBoard {
 	b := &fieldmark.VisibilityBoard{Study: *sampleStudied().Study, Engines: []string{"engine-a", "engine-b"},
+		Counted:   []string{"engine-a"},
 		Questions: 50, Answers: 700, Interval: fieldmark.IntervalQuestionsDays, PanelMean: milli(245),
 		Provider: "in-house", Provenance: "written by two buyers <b>", NextCursor: "c_2+/", Total: 12,
 		Groups: []fieldmark.VisibilityGroup{{N: 1, From: 1, To: 1}, {N: 2, From: 2, To: 3}},

@@ -202,6 +202,8 @@ type visibilityPageView struct {
 	Metric  string // in words
 	Next    string // address of the next page; empty on the last
 	Asked   string // when the questions were asked
+	Mean    string // the engines whose mean is shown
+	Outside string // the other engines of the study; empty: the mean is of all
 }
 
 // visibilityGroup is a group of brands that do not differ significantly from its first.
@@ -243,6 +245,13 @@ func newVisibilityPageView(c chrome, p *VisibilityPage) *visibilityPageView {
 		v.Head.Index = p.Cursor == ""
 		v.Asked = spanOf(b.Study.From, b.Study.To)
 	}
+	var outside []string
+	for _, e := range b.Engines {
+		if !slices.Contains(b.Counted, e) {
+			outside = append(outside, plain(e))
+		}
+	}
+	v.Mean, v.Outside = plain(strings.Join(b.Counted, ", ")), strings.Join(outside, ", ")
 	if b.NextCursor != "" {
 		next := url.Values{"basis": {fieldmark.BasisVisibility}, "niche": {b.Filters.Niche}, "cursor": {b.NextCursor},
 			"metric": {string(b.Filters.Metric)}, "limit": {fmt.Sprint(len(b.Items))}}
