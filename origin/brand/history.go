@@ -81,6 +81,7 @@ func studyPoints(results []fieldmark.StudyResult) (points []fieldmark.StudyPoint
 			Engines: []fieldmark.EnginePoint{}}
 		for j := range r.Engines {
 			e := &r.Engines[j]
+			// This engine has no result about the brand; another one of the study may have one.
 			if len(e.Brands) == 0 {
 				continue
 			}

@@ -271,6 +271,7 @@ func (s *Disputes) Withdraw(ctx context.Context, account string, slug fieldmark.
 		if err := requireManager(ctx, tx.ClaimReader, account, slug); err != nil {
 			return err
 		}
+		// One of another brand or account is not found, so that ids cannot be probed.
 		if d, err = tx.Dispute(ctx, id); err == nil && (d.Brand != slug || d.Account != account) {
 			err = store.ErrNotFound
 		}

@@ -123,6 +123,7 @@ func (s *Owners) apply(ctx context.Context, tx *store.Tx, r *fieldmark.BrandRequ
 		_, err := s.applyProfile(ctx, tx, b.Brand, *r.Change.Profile)
 		return err
 	}
+	// A request names the aliases to add; those that exist stay.
 	aliases, err := tx.Aliases(ctx, r.Brand)
 	if err != nil {
 		return err

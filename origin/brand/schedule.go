@@ -79,6 +79,7 @@ func (s *Audits) enqueueBatch(ctx context.Context) (full bool, err error) {
 // schedule schedules brands that have no time yet, and brings forward those that were
 // audited by other rules.
 func (s *Audits) schedule(ctx context.Context, tx *store.Tx, now time.Time) error {
+	// At random times, so that the sites are not all audited at once.
 	within := func(list []fieldmark.Slug, err error, span time.Duration) error {
 		for _, slug := range list {
 			if err := tx.ScheduleAudit(ctx, slug,
