@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -86,6 +87,7 @@ func (s *Spool) remove(l lane, size int64) {
 
 // commitGroup commits what waits, and then makes the goroutine of the next request the leader.
 func (s *Spool) commitGroup() {
+	runtime.Gosched() // requests that are about to wait share this commit
 	s.mu.Lock()
 	group := s.waiting[:min(len(s.waiting), maxGroup)]
 	s.waiting = s.waiting[len(group):]
