@@ -96,7 +96,7 @@ func TestAccessLog(t *testing.T) {
 	before := 0 // requests so far
 	get := func(path string) answer { before++; return h.get(path) }
 	h.catchUp()
-	// Each protocol has an address, so each stores a response of its own, some time after it was sent.
+	// Each protocol has another address, so its response is stored separately, some time after it was sent.
 	h.until("what is requested twice is a hit", func() bool {
 		hits := true
 		for proto, base := range h.bases {
