@@ -291,6 +291,9 @@ func (f *replicator) pollAndApply(ctx context.Context) error {
 	}
 	n := summarize(page.Events)
 	n.last = next.Number
+	// Before the backlog: the ranker may report these events as applied at once, and who then reads the counter is to
+	// find them in it.
+	e.meters.follows.Add(len(page.Events))
 	// Both before the purges: entries filled after the purges must stay valid, and a client
 	// that comes after the purges must find their brands.
 	e.replica.backlog.add(n, page.Head, e.replica.moduleAsOf.Store)
@@ -304,7 +307,6 @@ func (f *replicator) pollAndApply(ctx context.Context) error {
 			e.meters.purgeLag.Update(max(time.Since(page.Events[i].Time.Std()), 0).Seconds())
 		}
 	}
-	e.meters.follows.Add(len(page.Events))
 	e.replica.publishProgress()
 	f.at = next
 	f.setLifetime(&page)
