@@ -34,6 +34,7 @@ var rules = []Rule{
 	{"no change is later than the newest stamp", `SELECT m.id FROM mission m
 		WHERE m.world = '' AND m.version > 1 AND m.updated_at > (SELECT MAX(l.at) FROM log l)
 		AND (SELECT MAX(l.at) FROM log l) > 0`},
+	// A repeated request is answered from that mission: one of another account would be disclosed.
 	{"a saved response names a mission of its account", `SELECT i.name FROM idempotency i
 		WHERE i.mission IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mission m WHERE m.id = i.mission
 			AND m.account = i.account)`},
