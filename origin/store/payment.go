@@ -408,7 +408,7 @@ func WithLowPriority(ctx context.Context) context.Context {
 	return context.WithValue(ctx, priorityKey{}, commit.Low)
 }
 
-// WithReducedPriority is WithLowPriority for requests that may wait, but are not to take days: they get four times as
+// WithReducedPriority is WithLowPriority for requests that may wait, but are not to take days: they get twice as
 // much of the writer.
 func WithReducedPriority(ctx context.Context) context.Context {
 	return context.WithValue(ctx, priorityKey{}, commit.Reduced)

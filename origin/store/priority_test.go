@@ -13,7 +13,7 @@ import (
 )
 
 // TestLowPriorityWrites: while others write, they wait for 32 times what the last of them took, those with reduced
-// priority for 8 times, at most a second; when the others stop, they go on. A statement takes no time in the bubble;
+// priority for 14 times, at most a second; when the others stop, they go on. A statement takes no time in the bubble;
 // the functions of the writes do.
 func TestLowPriorityWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestLowPriorityWrites(t *testing.T) {
 
 		priority = reduced
 		expect("beside others, with reduced priority", 10*ms, 0, ms)
-		expect("beside others, with reduced priority, after 10 ms", 20*ms, 80*ms, 120*ms)
+		expect("beside others, with reduced priority, after 10 ms", 20*ms, 140*ms, 180*ms)
 		priority = low
 
 		impatient, cancel := context.WithTimeout(low, 100*ms)

@@ -14,14 +14,14 @@ type Priority uint8
 // Priorities of writes. Those below Normal wait for each other's transactions only if they have the same one.
 const (
 	Normal  Priority = iota
-	Reduced          // it has at most a ninth of the time of the writer
+	Reduced          // it has at most a fifteenth of the time of the writer
 	Low              // at most a 33rd
 
 	priorities
 )
 
 // pauseFactors times the duration of a transaction with writes of a priority is the pause before the next one.
-var pauseFactors = [priorities]time.Duration{Reduced: 8, Low: 32}
+var pauseFactors = [priorities]time.Duration{Reduced: 14, Low: 32}
 
 const (
 	// maxPause bounds that pause: work of low priority makes progress however much others write, and
