@@ -384,10 +384,8 @@ func newStudyHistory(v *fieldmark.Visibility, past *fieldmark.ScoreHistory) *stu
 				m.Series = append(m.Series, *s)
 			}
 		}
-		for i := range studies {
-			m.Rows = append(m.Rows, newStudyRow(v, studies[:i+1], kind.of))
-		}
 		if len(m.Series) > 0 {
+			m.Rows = newStudyRows(v, studies, kind.of)
 			h.Measures = append(h.Measures, m)
 		}
 	}
@@ -498,25 +496,25 @@ func mergeChanges(list, more []fieldmark.StudyChange) []fieldmark.StudyChange {
 	return list
 }
 
-// newStudyRow returns the last of some studies, with the models that differ from those of the study before.
-func newStudyRow(v *fieldmark.Visibility, studies []fieldmark.StudyPoint,
-	of func(*fieldmark.EnginePoint) *fieldmark.Rate) studyRow {
-	last := len(studies) - 1
-	row := studyRow{Study: studies[last].StudyRef}
-	for i := range v.Engines {
-		cell := studyCell{Words: rateWords(nil)}
-		if p := pointOf(&studies[last], v.Engines[i].Engine); p != nil {
-			cell = studyCell{Words: rateWords(of(p)), Reason: plain(p.Reason), Model: plain(p.Model)}
-			for j := last - 1; j >= 0; j-- {
-				if then := pointOf(&studies[j], v.Engines[i].Engine); then != nil {
-					if then.Model == p.Model {
-						cell.Model = ""
-					}
-					break
+// newStudyRows returns a row for each study, the oldest first. A cell names the model in the first study of its engine,
+// and where it differs from that of the study before.
+func newStudyRows(v *fieldmark.Visibility, studies []fieldmark.StudyPoint,
+	of func(*fieldmark.EnginePoint) *fieldmark.Rate) (rows []studyRow) {
+	models := map[string]string{} // by engine, of its study before
+	for i := range studies {
+		row := studyRow{Study: studies[i].StudyRef}
+		for j := range v.Engines {
+			engine, cell := v.Engines[j].Engine, studyCell{Words: rateWords(nil)}
+			if p := pointOf(&studies[i], engine); p != nil {
+				cell = studyCell{Words: rateWords(of(p)), Reason: plain(p.Reason)}
+				if p.Model != models[engine] {
+					cell.Model = plain(p.Model)
 				}
+				models[engine] = p.Model
 			}
+			row.Cells = append(row.Cells, cell)
 		}
-		row.Cells = append(row.Cells, cell)
+		rows = append(rows, row)
 	}
-	return row
+	return rows
 }
