@@ -66,10 +66,12 @@ func TestQuotaOfUncachedNames(t *testing.T) {
 				t.Errorf("%s%s: %d %s, want 200: it counts once", path, today, a.status, a.body)
 			}
 			n := 0
-			h.until("it is in the cache, which stores in the background", func() bool {
+			h.until("it is in memory, which stores in the background", func() bool {
 				n++ // another network each time, because each miss counts
-				a := h.get(path+today, "X-Forwarded-For", fmt.Sprintf("%d.%d.%d.1", 203+i, n/256, n%256))
-				return strings.Contains(a.header.Get("Cache-Status"), "hit")
+				network := fmt.Sprintf("%d.%d.%d.1", 203+i, n/256, n%256)
+				// The first may be a hit on the fill that has just ended; only a hit in memory is not counted.
+				return h.get(path+today, "X-Forwarded-For", network).status == http.StatusOK &&
+					h.get(path+today, "X-Forwarded-For", network).status == http.StatusOK
 			})
 		}
 		a := h.get(path+before, "X-Forwarded-For", client)
