@@ -203,7 +203,7 @@ var mayImport = map[string][]string{
 		"origin/injection", "origin/safehttp", "origin/llms"},
 	"origin/webhook": {"", "internal/gcra", "cache/rfc9111", "origin/access", "origin/auditlog", "origin/event",
 		"origin/job", "origin/keyring", "origin/safehttp", "origin/store", "origin/validation", "internal/trace"},
-	"origin/safehttp":  {""},
+	"origin/safehttp":  {"", "internal/timeout"},
 	"origin/llms":      {"", "origin/injection"},
 	"origin/injection": {},
 	"origin/ics":       {},

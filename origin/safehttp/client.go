@@ -17,15 +17,16 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // Time and size limits of a request. An untrusted server decides how slow it is;
 // these limit how long it can block a worker.
 const (
 	DefaultTimeout      = 20 * time.Second // the whole request, including its body
-	dialTimeout         = 5 * time.Second
-	tlsTimeout          = 5 * time.Second
-	headerTimeout       = 15 * time.Second
+	dialTimeout         = 5 * time.Second * timeout.Scale
+	tlsTimeout          = 5 * time.Second * timeout.Scale
+	headerTimeout       = 15 * time.Second * timeout.Scale
 	resolveTimeout      = 5 * time.Second  // of CheckURL, while a person waits
 	idleTimeout         = 30 * time.Second // addresses are checked when dialling, so connections do not live long
 	maxHeaderBytes      = 32 << 10         // of a response; real ones have less than 8 KiB
@@ -131,13 +132,9 @@ func New(c Config) *Client {
 		IdleConnTimeout:        idleTimeout,
 		DisableCompression:     true, // callers decompress with their own limit
 	}
-	timeout := c.Timeout
-	if timeout == 0 {
-		timeout = DefaultTimeout
-	}
 	client.http = &http.Client{
 		Transport:     client.transport,
-		Timeout:       timeout,
+		Timeout:       cmp.Or(c.Timeout, DefaultTimeout),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return client
