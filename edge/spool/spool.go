@@ -356,8 +356,10 @@ type entry struct {
 	failure    error // of the last attempt to send it
 }
 
-// next reads up to limit requests after a number.
+// next reads up to limit requests after a number. The end of ctx does not interrupt it: the driver closes a connection
+// whose query was interrupted, which releases the lock, and another process could open the file.
 func (s *Spool) next(ctx context.Context, after int64, limit int) ([]entry, error) {
+	ctx = context.WithoutCancel(ctx)
 	rows, err := s.db.QueryContext(ctx, `SELECT seq, account, lane, accepted_at, content, sealed FROM request
 		WHERE seq > ? ORDER BY seq LIMIT ?`, after, limit)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -208,6 +209,28 @@ func TestSealed(t *testing.T) {
 	}
 	if _, err := spool.Open(t.Context(), spool.Config{Dir: dir, Tokens: []string{"new"}}); err == nil {
 		t.Error("two processes may open one spool")
+	}
+}
+
+// TestLock: the lock of the file outlasts a query whose context ends.
+func TestLock(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	defer s.Close()
+	receipt := accept(t, s, newRequest("acme", "desk", "1"))
+	other, err := sql.Open("sqlite", filepath.Join(dir, "spool.db")) // as another process would
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for range 300 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel()
+		_, _, _ = s.Find(ctx, "acme", receipt.ID) // it may end early
+		var n int
+		if err := other.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM request`).Scan(&n); err == nil {
+			t.Fatal("another process may open the spool")
+		}
 	}
 }
 
