@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -229,6 +230,12 @@ func (u *Upstream) check(ctx context.Context, o *server) error {
 	if path == "" {
 		path = "/"
 	}
+	// A connection takes bytes only as the answer to a request that it knows of.
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if c, ok := info.Conn.(*conn); ok {
+			c.start(http.MethodGet)
+		}
+	}})
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, o.scheme+"://"+o.host+path, nil)
 	if err != nil {
 		return err

@@ -94,9 +94,8 @@ func (u *Upstream) attempt(transport http.RoundTripper, r *http.Request, o *serv
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			reused = info.Reused
-			if c, ok := info.Conn.(*conn); ok {
-				c.start(r.Method)
-				used = c
+			if used, _ = info.Conn.(*conn); used != nil {
+				used.start(r.Method)
 			}
 		},
 		GotFirstResponseByte: func() { first.Store(true) },

@@ -80,14 +80,9 @@ func says(answer string) func(net.Conn, *http.Request) bool {
 
 const good = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood"
 
-// refusedURL returns an address that refuses connections.
-func refusedURL(t testing.TB) *url.URL {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, ln.Close())
-	return &url.URL{Scheme: "http", Host: ln.Addr().String()}
-}
+// refused is an address that refuses connections. A port that was free a moment ago may be that of another test's
+// server by now; this one is privileged.
+var refused = &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
 
 func start(t testing.TB, cfg upstream.Config) *upstream.Upstream {
 	t.Helper()
@@ -229,7 +224,7 @@ func TestRepeat(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var bad, well atomic.Int64
-			first := refusedURL(t)
+			first := refused
 			if tt.first != nil {
 				first = raw(t, func(c net.Conn, r *http.Request) bool {
 					io.Copy(io.Discard, r.Body)
@@ -279,7 +274,7 @@ func TestRepeat(t *testing.T) {
 // meet and by checks, and comes back by itself.
 func TestHealth(t *testing.T) {
 	t.Run("by requests", func(t *testing.T) {
-		u := start(t, upstream.Config{Origins: []*url.URL{refusedURL(t), raw(t, says(good))}, HealthEvery: -1})
+		u := start(t, upstream.Config{Origins: []*url.URL{refused, raw(t, says(good))}, HealthEvery: -1})
 		for range 30 {
 			if _, _, err := do(u, request(t, "GET", nil)); err != nil {
 				t.Fatal(err)
@@ -291,11 +286,11 @@ func TestHealth(t *testing.T) {
 	})
 	t.Run("by checks", func(t *testing.T) {
 		var ill atomic.Bool
-		var asked atomic.Int64
+		var asked, checked atomic.Int64
 		sick := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/health" {
 				asked.Add(1)
-			} else if ill.Load() {
+			} else if checked.Add(1); ill.Load() {
 				w.WriteHeader(500)
 			}
 		}))
@@ -304,6 +299,12 @@ func TestHealth(t *testing.T) {
 		must(t, err)
 		u := start(t, upstream.Config{Origins: []*url.URL{at, raw(t, says(good))}, HealthPath: "/health",
 			HealthEvery: 5 * time.Millisecond})
+		until(t, "it has passed more checks than failures make it unhealthy", func() bool {
+			if !u.States()[0].Healthy {
+				t.Fatal("an origin that answers checks is unhealthy")
+			}
+			return checked.Load() >= 10
+		})
 		ill.Store(true)
 		until(t, "the sick origin is known", func() bool { return !u.States()[0].Healthy })
 		ill.Store(false)
@@ -314,12 +315,12 @@ func TestHealth(t *testing.T) {
 		})
 	})
 	t.Run("by connecting", func(t *testing.T) {
-		u := start(t, upstream.Config{Origins: []*url.URL{refusedURL(t), raw(t, says(good))},
+		u := start(t, upstream.Config{Origins: []*url.URL{refused, raw(t, says(good))},
 			HealthEvery: 5 * time.Millisecond})
 		until(t, "the absent origin is known", func() bool { return !u.States()[0].Healthy && u.States()[1].Healthy })
 	})
 	t.Run("all ill", func(t *testing.T) { // better asked in vain than not at all
-		u := start(t, upstream.Config{Origins: []*url.URL{refusedURL(t), refusedURL(t)}, HealthEvery: -1})
+		u := start(t, upstream.Config{Origins: []*url.URL{refused, refused}, HealthEvery: -1})
 		for range 10 {
 			if _, _, err := do(u, request(t, "GET", nil)); err == nil {
 				t.Fatal("an answer from nobody")
@@ -476,8 +477,8 @@ func (c *closeCounter) Close() error {
 func TestBodyIsClosedOnce(t *testing.T) {
 	for name, origins := range map[string][]*url.URL{
 		"answered":                            {raw(t, says(good))},
-		"connection refused":                  {refusedURL(t)},
-		"connections refused, and one server": {refusedURL(t), refusedURL(t), raw(t, says(good))},
+		"connection refused":                  {refused},
+		"connections refused, and one server": {refused, refused, raw(t, says(good))},
 		"hung up":                             {raw(t, func(net.Conn, *http.Request) bool { return false })},
 	} {
 		t.Run(name, func(t *testing.T) {
