@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// MaxSenders is how many requests are sent at once.
+const MaxSenders = maxSenders
+
 // SetLimits sets the bounds of a spool.
 func (s *Spool) SetLimits(requests, bytes int64) { s.limitRows, s.limitSize = requests, bytes }
 

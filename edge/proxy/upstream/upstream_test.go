@@ -223,12 +223,12 @@ func TestRepeat(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			var bad, well atomic.Int64
+			var failed, answered atomic.Int64
 			first := refused
 			if tt.first != nil {
 				first = raw(t, func(c net.Conn, r *http.Request) bool {
 					io.Copy(io.Discard, r.Body)
-					bad.Add(1)
+					failed.Add(1)
 					return tt.first(c, r)
 				})
 			}
@@ -236,7 +236,7 @@ func TestRepeat(t *testing.T) {
 				if b, _ := io.ReadAll(r.Body); tt.body != nil && string(b) != "x" {
 					t.Errorf("the second origin got the body %q", b)
 				}
-				well.Add(1)
+				answered.Add(1)
 				if r.Method == "HEAD" {
 					return says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")(c, r)
 				}
@@ -249,14 +249,14 @@ func TestRepeat(t *testing.T) {
 				if tt.body != nil {
 					body = tt.body()
 				}
-				before := well.Load()
+				before := answered.Load()
 				_, _, err := do(u, request(t, tt.method, body, tt.header...))
 				switch {
 				case tt.again && err != nil:
 					t.Fatalf("%v, want the other origin's answer", err)
-				case err == nil && well.Load() != before+1:
-					t.Fatalf("the well origin was asked %d times", well.Load()-before)
-				case err != nil && well.Load() != before:
+				case err == nil && answered.Load() != before+1:
+					t.Fatalf("the origin that answers was asked %d times", answered.Load()-before)
+				case err != nil && answered.Load() != before:
 					t.Fatal("the request was repeated")
 				}
 				if err != nil {
@@ -281,34 +281,37 @@ func TestHealth(t *testing.T) {
 			}
 		}
 		if s := u.States(); s[0].Healthy || !s[1].Healthy || s[1].InFlight != 0 {
-			t.Errorf("states %+v, want the first ill and the second well and idle", s)
+			t.Errorf("states %+v, want the first unhealthy and the second healthy and idle", s)
 		}
 	})
 	t.Run("by checks", func(t *testing.T) {
-		var ill atomic.Bool
+		var failing atomic.Bool
 		var asked, checked atomic.Int64
-		sick := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/health" {
 				asked.Add(1)
-			} else if checked.Add(1); ill.Load() {
-				w.WriteHeader(500)
+				return
+			}
+			checked.Add(1)
+			if failing.Load() {
+				w.WriteHeader(http.StatusInternalServerError)
 			}
 		}))
-		defer sick.Close()
-		at, err := url.Parse(sick.URL)
+		defer server.Close()
+		at, err := url.Parse(server.URL)
 		must(t, err)
 		u := start(t, upstream.Config{Origins: []*url.URL{at, raw(t, says(good))}, HealthPath: "/health",
 			HealthEvery: 5 * time.Millisecond})
-		until(t, "it has passed more checks than failures make it unhealthy", func() bool {
+		until(t, "it has answered more checks than failures make it unhealthy", func() bool {
 			if !u.States()[0].Healthy {
 				t.Fatal("an origin that answers checks is unhealthy")
 			}
 			return checked.Load() >= 10
 		})
-		ill.Store(true)
-		until(t, "the sick origin is known", func() bool { return !u.States()[0].Healthy })
-		ill.Store(false)
-		until(t, "it is well again and asked", func() bool {
+		failing.Store(true)
+		until(t, "it is unhealthy", func() bool { return !u.States()[0].Healthy })
+		failing.Store(false)
+		until(t, "it is healthy again and gets requests", func() bool {
 			_, _, err := do(u, request(t, "GET", nil))
 			must(t, err)
 			return u.States()[0].Healthy && asked.Load() > 0
@@ -319,7 +322,7 @@ func TestHealth(t *testing.T) {
 			HealthEvery: 5 * time.Millisecond})
 		until(t, "the absent origin is known", func() bool { return !u.States()[0].Healthy && u.States()[1].Healthy })
 	})
-	t.Run("all ill", func(t *testing.T) { // better asked in vain than not at all
+	t.Run("all unhealthy", func(t *testing.T) { // better asked in vain than not at all
 		u := start(t, upstream.Config{Origins: []*url.URL{refused, refused}, HealthEvery: -1})
 		for range 10 {
 			if _, _, err := do(u, request(t, "GET", nil)); err == nil {
@@ -511,7 +514,7 @@ func TestClientGone(t *testing.T) {
 	}
 	for _, s := range u.States() {
 		if !s.Healthy || s.InFlight != 0 {
-			t.Errorf("origin %+v, want well and idle", s)
+			t.Errorf("origin %+v, want healthy and idle", s)
 		}
 	}
 }
