@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -70,26 +71,26 @@ type deadlines struct {
 	delta        float64 // duration of the fill in nanoseconds
 }
 
-// From records that e was built from parts and returns e. AsOf and Born become the
-// oldest of e's own, if set, and those of parts; the tags of parts are added. So
-// derived content cannot outlive its sources. Took is unchanged: a refresh reuses
-// the parts.
+// From records that e was built from parts, at least one, and returns e. It gets their tags, and
+// the oldest AsOf and Born among them. So derived content cannot outlive its sources. Took is
+// unchanged: a refresh reuses the parts.
+//
+// All parts must carry the same tags, or From panics. AsOf holds for every tag of e: a part
+// without one of them is still fresh after a purge of that tag, and its AsOf may be from before
+// the purge. With it e would be stale from the start, and filled for every request until that
+// part expires.
 func (e *Entry) From(parts ...*Entry) *Entry {
-	tags := slices.Clone(e.Tags)
-	for i, p := range parts {
-		if i == 0 && e.AsOf == 0 || p.AsOf < e.AsOf {
-			e.AsOf = p.AsOf
+	first := parts[0]
+	e.AsOf, e.Born, e.Tags = first.AsOf, first.Born, first.Tags
+	for _, p := range parts[1:] {
+		if !slices.Equal(p.Tags, e.Tags) {
+			panic(fmt.Sprintf("BUG: an entry from parts with different tags: %q and %q", e.Tags, p.Tags))
 		}
-		if e.Born.IsZero() || p.Born.Before(e.Born) {
+		e.AsOf = min(e.AsOf, p.AsOf)
+		if p.Born.Before(e.Born) {
 			e.Born = p.Born
 		}
-		for _, t := range p.Tags {
-			if !slices.Contains(tags, t) {
-				tags = append(tags, t)
-			}
-		}
 	}
-	e.Tags = tags
 	return e
 }
 

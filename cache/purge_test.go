@@ -218,11 +218,14 @@ func TestManyTagsAreAffectedByEveryPurge(t *testing.T) {
 func TestFromParts(t *testing.T) {
 	at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	a := &cache.Entry{AsOf: 5, Born: at.Add(time.Minute), Tags: []string{"brand:a", "module"}}
-	b := &cache.Entry{AsOf: 3, Born: at, Tags: []string{"module", "brand:b"}}
-	own := []string{"board"}
-	e := (&cache.Entry{Tags: own}).From(a, b)
-	got := fmt.Sprint(e.AsOf, e.Born.Equal(at), e.Tags, own)
-	want(t, "From(a, b)", got, "3 true [board brand:a module brand:b] [board]")
-	e = (&cache.Entry{AsOf: 2, Born: at.Add(-time.Hour)}).From(a)
-	want(t, "its own are older", fmt.Sprint(e.AsOf, at.Sub(e.Born)), "2 1h0m0s")
+	b := &cache.Entry{AsOf: 3, Born: at, Tags: []string{"brand:a", "module"}}
+	for _, parts := range [][]*cache.Entry{{a, b}, {b, a}, {b}} {
+		e := new(cache.Entry).From(parts...)
+		want(t, "from its parts", fmt.Sprint(e.AsOf, e.Born.Equal(at), e.Tags), "3 true [brand:a module]")
+	}
+	defer func() {
+		want(t, "from parts with different tags", fmt.Sprint(recover()),
+			`BUG: an entry from parts with different tags: ["brand:a" "module"] and ["brand:a"]`)
+	}()
+	new(cache.Entry).From(a, &cache.Entry{AsOf: 3, Tags: []string{"brand:a"}})
 }

@@ -415,7 +415,7 @@ func (e *badgeEndpoints) badgeScore(ctx context.Context, slug fieldmark.Slug) (*
 		return nil, nil, err
 	}
 	return ranked, &cache.Entry{AsOf: event, Born: time.Now(), Fresh: rankingBadgeFresh,
-		Tags: []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)}}, nil
+		Tags: scoreTags(slug)}, nil
 }
 
 // renderBadge draws a badge in the format of the request. PNGs are limited by the renderer, because one costs as much

@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -51,5 +52,36 @@ func TestBrandPageParts(t *testing.T) {
 	}
 	if strings.Contains(page, `id="practice"`) {
 		t.Error("the page of shut shows a score")
+	}
+}
+
+// TestPagesAfterModulePurge: what is made from a score and from annotations, which no module changes,
+// is served and cached after a purge of everything that a module has made.
+func TestPagesAfterModulePurge(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t)
+	h.brand("acme", "Acme", 300)
+	h.until("the brand is known", func() bool { return h.get("/brands/acme").status == http.StatusOK })
+	cached := func(path string) func() bool {
+		return func() bool {
+			a := h.get(path)
+			if a.status != http.StatusOK {
+				t.Fatalf("%s: %d, want 200", path, a.status)
+			}
+			return a.header.Get("Cache-Status") == "fieldmark; hit"
+		}
+	}
+	paths := []string{"/brands/acme", "/api/badge/acme?claimed=1"}
+	for _, path := range paths {
+		h.until(path+" is cached", cached(path))
+	}
+	for _, hard := range []bool{false, true} {
+		_, err := h.service.Purge(t.Context(), "test",
+			fieldmark.PurgeRequest{Tags: []fieldmark.Tag{fieldmark.TagModule}, Hard: hard})
+		must(t, err)
+		h.catchUp()
+		for _, path := range paths {
+			h.until(path+" is cached again", cached(path))
+		}
 	}
 }

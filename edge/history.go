@@ -208,8 +208,7 @@ func (e *scoreEndpoints) derived(ctx *fasthttp.RequestCtx, slug fieldmark.Slug, 
 			return nil, err
 		}
 		// The older of the two positions: whatever happens after it invalidates the entry.
-		entry.AsOf, entry.Tags = min(asOf, known), []string{string(fieldmark.TagBrand(slug)),
-			string(fieldmark.TagModule)}
+		entry.AsOf, entry.Tags = min(asOf, known), scoreTags(slug)
 		entry.Fresh, entry.OnError = derivedFresh, derivedOnError
 		return entry, nil
 	})

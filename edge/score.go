@@ -78,6 +78,11 @@ const scoreFormat = "9"
 // scoreKey is the cache key of a brand's score document, in memory and in Redis.
 func scoreKey(slug fieldmark.Slug) string { return "score/" + scoreFormat + "/" + string(slug) }
 
+// scoreTags are the tags of a brand's score, and of all that is made from it.
+func scoreTags(slug fieldmark.Slug) []string {
+	return []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)}
+}
+
 // readerLease is how long a reader waits for a score that another node is making:
 // well below a reader's patience.
 const readerLease = time.Second
@@ -279,7 +284,7 @@ func (s *scorer) proof(ctx context.Context, slug fieldmark.Slug, v *scoreValue) 
 		body := appendJSON(nil, p)
 		sum := sha256.Sum256(body)
 		return &cache.Entry{Body: body, ETag: hex.EncodeToString(sum[:6]), Status: http.StatusOK, AsOf: asOf,
-			Tags:  []string{string(fieldmark.TagBrand(slug)), string(fieldmark.TagModule)},
+			Tags:  scoreTags(slug),
 			Fresh: derivedFresh, OnError: derivedOnError}, nil
 	})
 	return entry, err
@@ -465,7 +470,7 @@ func newScoreEntry(score fieldmark.Score, asOf int64, at time.Time) (*cache.Entr
 	return &cache.Entry{
 		Body: raw[:len(raw)-len(emptyRank)], ETag: etag, Status: http.StatusOK, Value: newScoreValue(score, etag, at),
 		AsOf: asOf, Born: at,
-		Tags:  []string{string(fieldmark.TagBrand(score.Slug)), string(fieldmark.TagModule)},
+		Tags:  scoreTags(score.Slug),
 		Fresh: derivedFresh, OnError: derivedOnError, Weight: scoreSize(raw),
 	}, nil
 }

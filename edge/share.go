@@ -310,8 +310,9 @@ func (s *scorer) annotations(ctx context.Context, slug fieldmark.Slug) (annotati
 		}
 		return &cache.Entry{Value: a, AsOf: asOf, Status: http.StatusOK,
 			Weight: int64(len(appendJSON(nil, a.disputes))), // about what they take in memory
-			Tags:   []string{string(fieldmark.TagBrand(slug))},
-			Fresh:  derivedFresh, OnError: derivedOnError}, nil
+			// No module changes them, but pages and badges are made from them and a score: see cache.Entry.From.
+			Tags:  scoreTags(slug),
+			Fresh: derivedFresh, OnError: derivedOnError}, nil
 	})
 	if err != nil {
 		return annotations{}, nil, err
