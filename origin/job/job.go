@@ -109,8 +109,12 @@ func (r *Runner) publishDue(ctx context.Context) {
 	}
 }
 
-// sleep waits for d or until early is closed, and reports whether ctx has not ended.
+// sleep waits for d or until early is closed, and reports whether ctx has not ended. Without a time to wait it only
+// checks ctx.
 func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -161,7 +161,7 @@ func (s *Service) wait(ctx context.Context, account string, wait time.Duration) 
 	timeout, poll := time.NewTimer(wait), time.NewTicker(pollWait)
 	defer timeout.Stop()
 	defer poll.Stop()
-	for over := false; ; {
+	for over := wait <= 0; ; {
 		moved := s.cfg.Store.Watch(store.TopicTestClocks)
 		c, err := s.Get(ctx, account)
 		if err != nil || over || c.State == fieldmark.TestClockReady {

@@ -75,7 +75,7 @@ func (s *dispatcher) dispatch(ctx context.Context) error {
 	results := make(chan result, s.limit)
 	var kept []result // not recorded yet
 	inFlight := 0
-	alarm := time.NewTimer(0)
+	alarm := time.NewTimer(time.Hour) // reset to when the next message is due
 	defer alarm.Stop()
 	for {
 		due := s.store.Watch(s.topic())
@@ -100,7 +100,11 @@ func (s *dispatcher) dispatch(ctx context.Context) error {
 			go s.send(ctx, j, results)
 		}
 		if !next.IsZero() {
-			alarm.Reset(max(time.Until(next), 0))
+			wait := time.Until(next)
+			if wait <= 0 {
+				continue
+			}
+			alarm.Reset(wait)
 		}
 		select {
 		case <-ctx.Done():
