@@ -1,11 +1,14 @@
 package cdn_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -153,6 +156,32 @@ func TestProbeStates(t *testing.T) {
 			t.Errorf("announced %s, want %s", got, want)
 		}
 	})
+}
+
+// TestRefusedDuringProbe: the follower stores that a token is refused after a probe has read the row of its CDN. The
+// probe is judged with what it stored.
+func TestRefusedDuringProbe(t *testing.T) {
+	t.Parallel()
+	s, cfg := newSite(t), storetest.New(t)
+	var once sync.Once
+	cfg.Hooks.Query = func(time.Duration) {
+		if !bytes.Contains(debug.Stack(), []byte("(*prober).save")) {
+			return
+		}
+		once.Do(func() {
+			storetest.Exec(t, cfg, `UPDATE cdn SET state = 'refused',
+				status = '{"lastError": "the token", "failingSince": "2026-11-24T00:00:00Z"}'`)
+		})
+	}
+	f := &fixture{t: t, store: storetest.Open(t, cfg)}
+	f.Service = f.service(netip.MustParsePrefix("127.0.0.0/8"))
+	f.brand("acme")
+	f.put("cdn", s.request())
+	f.start()
+	f.until("a probe is stored", func() bool { return f.cdn("cdn").Probe.At != nil })
+	if p := f.cdn("cdn").Probe; p.State != fieldmark.CDNFailed || p.Error != "the token" {
+		t.Errorf("%+v, want failed", p)
+	}
 }
 
 // TestUnattended: without a process that probes, the lifetime ends by itself. A CDN that is added, or has other
