@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gofrs/flock"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/fieldmark/fieldmark"
@@ -67,6 +68,7 @@ type Config struct {
 // Spool is an open spool. Its methods may be called from any goroutine.
 type Spool struct {
 	db      *sql.DB // of one connection
+	lock    *flock.Flock
 	dir     string
 	name    string // of this spool; ids of requests begin with it
 	ciphers []cipher.AEAD
@@ -118,10 +120,7 @@ func Open(ctx context.Context, cfg Config) (*Spool, error) {
 		keys: knownKeys{all: map[[sha256.Size]byte]Key{}}, lanes: map[lane]int{},
 		failed: map[int64]int{}, damaged: map[int64]bool{}, limitRows: maxRequests, limitSize: maxBytes, now: time.Now}
 	if err := s.open(ctx, cfg); err != nil {
-		if s.db != nil {
-			err = errors.Join(err, s.db.Close())
-		}
-		return nil, fmt.Errorf("open the spool in %s: %w", cfg.Dir, err)
+		return nil, fmt.Errorf("open the spool in %s: %w", cfg.Dir, errors.Join(err, s.Close()))
 	}
 	return s, nil
 }
@@ -134,7 +133,15 @@ func (s *Spool) open(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	// The lock is held for as long as the file is open, so a second process fails at once.
+	// SQLite's own lock is not enough: the driver closes a connection whose query was interrupted.
+	s.lock = flock.New(filepath.Join(cfg.Dir, "spool.lock"), flock.SetPermissions(0o600))
+	locked, err := s.lock.TryLock()
+	if err == nil && !locked {
+		err = errors.New("another process has it open")
+	}
+	if err != nil {
+		return err
+	}
 	query := url.Values{"_pragma": {"busy_timeout(500)", "locking_mode(EXCLUSIVE)", "journal_mode(WAL)",
 		"synchronous(FULL)"}, "_txlock": {"exclusive"}}
 	file := &url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
@@ -289,8 +296,17 @@ func (s *Spool) setAside(e *entry) {
 	s.log.Error("an accepted request cannot be read and is not sent", "id", s.id(e.seq), "err", e.damage)
 }
 
-// Close closes the file. No other method may be running.
-func (s *Spool) Close() error { return s.db.Close() }
+// Close closes the file and unlocks the folder. No other method may be running.
+func (s *Spool) Close() error {
+	var errs []error
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}
 
 // Stats are the numbers of a spool since it was opened, and what is in it.
 type Stats struct {
@@ -356,10 +372,8 @@ type entry struct {
 	failure    error // of the last attempt to send it
 }
 
-// next reads up to limit requests after a number. The end of ctx does not interrupt it: the driver closes a connection
-// whose query was interrupted, which releases the lock, and another process could open the file.
+// next reads up to limit requests after a number.
 func (s *Spool) next(ctx context.Context, after int64, limit int) ([]entry, error) {
-	ctx = context.WithoutCancel(ctx)
 	rows, err := s.db.QueryContext(ctx, `SELECT seq, account, lane, accepted_at, content, sealed FROM request
 		WHERE seq > ? ORDER BY seq LIMIT ?`, after, limit)
 	if err != nil {

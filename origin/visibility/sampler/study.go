@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/atomicfile"
 	"github.com/fieldmark/fieldmark/origin/visibility/engine"
@@ -43,7 +45,7 @@ type Study struct {
 
 	stages
 	engines []*engine.Engine
-	lock    *os.File
+	lock    *flock.Flock
 	journal *journal
 
 	mu   sync.Mutex
@@ -192,11 +194,13 @@ func (s *Study) open(texts plan.Texts) (err error) {
 	if err := os.MkdirAll(s.path(planFolder), folderMode); err != nil {
 		return fmt.Errorf("create the study: %w", err)
 	}
-	if s.lock, err = os.OpenFile(s.path(lockFile), os.O_CREATE|os.O_RDWR, fileMode); err != nil {
-		return fmt.Errorf("lock the study: %w", err)
-	}
 	// Two processes would ask and pay the same questions twice.
-	if err := lock(s.lock); err != nil {
+	s.lock = flock.New(s.path(lockFile), flock.SetPermissions(fileMode))
+	locked, err := s.lock.TryLock()
+	if err == nil && !locked {
+		err = ErrBusy
+	}
+	if err != nil {
 		return fmt.Errorf("lock the study: %w", err)
 	}
 	// Budget and prices may have changed since the last start, so the copies are written again.
@@ -266,12 +270,10 @@ func (s *Study) isBusy() bool {
 	if s.lock != nil {
 		return false // this process does, and its calls have ended or are lost
 	}
-	f, err := os.OpenFile(s.path(lockFile), os.O_RDWR, fileMode)
-	if err != nil {
-		return false
-	}
-	defer f.Close() // unlocks
-	return errors.Is(lock(f), ErrBusy)
+	lock := flock.New(s.path(lockFile), flock.SetFlag(os.O_RDWR)) // which does not create it
+	locked, err := lock.TryLock()
+	defer lock.Close() // unlocks
+	return err == nil && !locked
 }
 
 // record applies an entry to the book after it is on disk.
