@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/audit/style"
 )
 
@@ -28,7 +29,7 @@ const (
 
 	// parseDeadline ends a parse that is slow despite the limits above. The largest
 	// real pages take a tenth of a second.
-	parseDeadline = 10 * time.Second
+	parseDeadline = 10 * time.Second * timeout.Scale
 
 	// maxParsing is how many documents an Auditor parses at once. It limits the
 	// memory used by malicious pages that arrive together, and does not reduce
