@@ -133,7 +133,7 @@ var mayImport = map[string][]string{
 	"origin/snapshot":   {"", "internal/rankingfile", "origin/job", "origin/objects", "origin/store"},
 	"origin/dump":       {"", "origin/export", "origin/job", "origin/objects", "origin/store", "origin/store/replica"},
 	"origin/event":      {"", "internal/timeout", "origin/store", "origin/store/replica", "internal/trace"},
-	"origin/job":        {"origin/store"},
+	"origin/job":        {"internal/timeout", "origin/store"},
 	"origin/logstream":  {"", "cache/stream", "internal/timeout", "origin/event", "origin/job", "origin/store"},
 	"origin/keyring":    {},
 	"origin/validation": {""},

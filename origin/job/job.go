@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -103,7 +104,7 @@ func (r *Runner) publishDue(ctx context.Context) {
 		} else if ctx.Err() == nil {
 			r.log.Error("look for due work", slog.Any("error", err))
 		}
-		if !sleep(ctx, poll, nil) || !sleep(ctx, wait-poll, committed) {
+		if timeout.Sleep(ctx, poll) != nil || !sleep(ctx, wait-poll, committed) {
 			return
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -69,7 +70,7 @@ func (s *shares) all() (held map[store.Work]store.Shares, alone bool) {
 func (r *Runner) divideWork(ctx context.Context) {
 	for {
 		others := r.store.Watch(store.TopicWorkers)
-		if !sleep(ctx, PollInterval, nil) {
+		if timeout.Sleep(ctx, PollInterval) != nil {
 			return
 		}
 		if _, alone := r.shares.all(); alone {
