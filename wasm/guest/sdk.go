@@ -4,14 +4,14 @@ package guest
 
 import "embed"
 
-//go:embed c/scorer.h assemblyscript/scorer.ts rust/Cargo.toml rust/src/lib.rs
+//go:embed c/scorer.h assemblyscript/scorer.ts rust/scorer.rs
 var files embed.FS
 
 // SDK returns the SDK file that a project in another language needs, and its name;
 // nil if it needs none.
 func SDK(language string) (name string, text []byte) {
 	path := map[string]string{"c": "c/scorer.h", "assemblyscript": "assemblyscript/scorer.ts",
-		"rust": "rust/src/lib.rs"}[language]
+		"rust": "rust/scorer.rs"}[language]
 	if path == "" {
 		return "", nil
 	}

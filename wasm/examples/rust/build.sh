@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r Cargo.toml src "$work"
 if [ ! -e src/scorer.rs ]; then
-  sed 's/^#!\[cfg_attr.*//; s/^\/\/!/\/\//' ../../guest/rust/src/lib.rs >"$work/src/scorer.rs"
+  cp ../../guest/rust/scorer.rs "$work/src"
 fi
 cd "$work"
 RUSTFLAGS='-C target-cpu=mvp -C target-feature=+bulk-memory,+sign-ext -C link-arg=-zstack-size=8192 -C link-arg=--initial-memory=65536 -C link-arg=--max-memory=65536' \
