@@ -117,10 +117,13 @@ func (e *example) version(t *testing.T) string {
 	t.Helper()
 	command := map[string][]string{
 		"c": {"sh", "-c", `"$(command -v clang-19 || command -v clang)" --version | head -1`}, "go": {"go", "env",
-			"GOVERSION"}, "rust": {"rustc", "--version"},
+			"GOVERSION"},
 	}[e.language]
-	if e.language == "assemblyscript" {
+	switch e.language {
+	case "assemblyscript":
 		command = []string{wasmtest.AssemblyScript(t), "--version"}
+	case "rust":
+		command = []string{wasmtest.Rustc(t), "--version"}
 	}
 	out, err := exec.Command(command[0], command[1:]...).Output()
 	must(t, err)
