@@ -204,10 +204,14 @@ func (p *Proxy) fetch(ctx *fasthttp.RequestCtx, q *request, f *lookup, fl *fligh
 		p.serveUnreachable(ctx, q, f, fl, err)
 	// What is stored is still right, and fresh again (RFC 9111, 4.3.4).
 	case x.resp.StatusCode == http.StatusNotModified && validates:
-		v := p.renew(q, f, fl, x)
+		v, stored := p.renew(q, f, fl, x)
 		x.close()
-		p.resolve(fl, v, false)
-		p.sendTo(ctx, q, v, status{fwd: "fwd=stale", code: http.StatusNotModified, stored: true})
+		if stored {
+			p.resolve(fl, v, false)
+		} else { // what the 304 adds, such as Set-Cookie, is for this client alone
+			p.endUnshared(fl)
+		}
+		p.sendTo(ctx, q, v, status{fwd: "fwd=stale", code: http.StatusNotModified, stored: stored})
 	// A stored answer is better than an error of the origin (RFC 5861, 4). Revalidations
 	// pause, so that a failing origin does not get one for each request.
 	case f.variant != nil && rfc9111.IsServerError(x.resp.StatusCode) && p.onError(q, f, rfc9111.ServerError):
@@ -305,6 +309,14 @@ func (p *Proxy) resolve(fl *flight, v *variant, onError bool) {
 	}
 }
 
+// endUnshared ends fl, if there is one, without a response for those who wait.
+func (p *Proxy) endUnshared(fl *flight) {
+	if fl != nil {
+		p.flights.end(fl, nil, false, nil)
+		fl.lease.decline(soloFor)
+	}
+}
+
 // sendTo sends v to the client of ctx, if a client waits.
 func (p *Proxy) sendTo(ctx *fasthttp.RequestCtx, q *request, v *variant, s status) {
 	if ctx != nil {
@@ -334,10 +346,7 @@ func (p *Proxy) handleResponse(ctx *fasthttp.RequestCtx, q *request, f *lookup, 
 		why = "too-large"
 	}
 	if why != "" {
-		if fl != nil {
-			p.flights.end(fl, nil, false, nil)
-			fl.lease.decline(soloFor)
-		}
+		p.endUnshared(fl)
 		if f.variant != nil && q.Method == http.MethodGet && code != http.StatusPartialContent &&
 			!rfc9111.IsServerError(code) {
 			p.invalidateURL(q.host, q.target) // the origin changed it and forbids storing

@@ -236,8 +236,9 @@ func (v *variant) weight() int64 {
 	return n
 }
 
-// renew stores the response as updated by a 304 or by the response to a HEAD.
-func (p *Proxy) renew(q *request, f *lookup, fl *flight, x *exchange) *variant {
+// renew updates the response by a 304 or by the response to a HEAD, and stores it if the update allows
+// that, as stored reports.
+func (p *Proxy) renew(q *request, f *lookup, fl *flight, x *exchange) (v *variant, stored bool) {
 	h := x.resp.Header
 	// A 304 that names tags replaces them all; one that names none leaves them (RFC 9111, 3.2).
 	tags := f.variant.tags
@@ -245,19 +246,19 @@ func (p *Proxy) renew(q *request, f *lookup, fl *flight, x *exchange) *variant {
 		tags = tagsOf(q, h)
 	}
 	r := f.variant.Update(h, x.requested, x.received)
-	v := p.newVariant(q, x, r, f.variant.body, tags)
+	v = p.newVariant(q, x, r, f.variant.body, tags)
 	// The compressed forms are of the same bytes: keep them.
 	if c := f.variant.encodings.Load(); c != nil && r.Header.Get("Etag") == f.variant.Header.Get("Etag") {
 		v.encodings.Store(c)
 	}
 	if p.cfg.Profile.Storable(&rfc9111.Request{Method: http.MethodGet, Header: q.Header, Directives: q.Directives},
-		r.Status, r.Header, &r.Policy) == "" {
-		if p.store.put(q, v, x.seq, x.pending) {
-			p.compressLater(v)
-			p.shared.publish(q, fl, v, x.asOf)
-		}
-	} else {
+		r.Status, r.Header, &r.Policy) != "" {
 		p.invalidateURL(q.host, q.target)
+		return v, false
 	}
-	return v
+	if p.store.put(q, v, x.seq, x.pending) {
+		p.compressLater(v)
+		p.shared.publish(q, fl, v, x.asOf)
+	}
+	return v, true
 }
