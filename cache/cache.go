@@ -258,6 +258,9 @@ func (c *Cache) stamp(e *Entry, f *flight, now int64) *Entry {
 		c.prepare(e)
 	}
 	stored := *e
+	if len(stored.Tags) == 0 && stored.AsOf == 0 {
+		stored.AsOf = f.all
+	}
 	h := &stored.deadlines
 	*h = deadlines{epoch: f.epoch, asOf: stored.AsOf}
 	if stored.Born.IsZero() {

@@ -35,7 +35,8 @@ type Entry struct {
 	// compared one by one; an entry with more becomes stale on every purge.
 	Tags []string
 	// AsOf is the number of the last event known before the fill started to read,
-	// or the oldest AsOf of the entries it was built from (see From).
+	// or the oldest AsOf of the entries it was built from (see From). An entry without
+	// tags that leaves it 0 depends on no event: it is as new as the start of its fill.
 	AsOf int64
 
 	// Fresh is how long after Born the entry is fresh.

@@ -70,6 +70,7 @@ type flight struct {
 	cancel context.CancelFunc
 	purges int64 // tagTable.purges and epoch at the start
 	epoch  int64
+	all    int64 // the newest purge of everything at the start
 	began  int64
 
 	// Set before done is closed, then never again.
@@ -110,6 +111,7 @@ func (c *Cache) startFill(s *shard, hash uint64, key string, fill Fill, waitedFo
 		cancel: cancel,
 		purges: c.tags.purges.Load(),
 		epoch:  c.tags.epoch.Load(),
+		all:    c.tags.all.soft.Load(),
 		began:  c.now(),
 	}
 	s.flights.byKey[f.key] = f

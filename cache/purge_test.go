@@ -87,6 +87,30 @@ func TestHardPurge(t *testing.T) {
 	})
 }
 
+// What names no tag and no event is as new as the start of its fill.
+func TestPurgeOfEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := open(t, cache.Config{})
+		s := &source{text: "style sheet", delay: 100 * time.Millisecond}
+		fetch(c, "k", s)
+		c.InvalidateBefore(3)
+		want(t, "made before", state(c, "k"), "stale")
+		time.Sleep(time.Hour)
+		want(t, "made after", fetch(c, "k", s), "fill style sheet")
+		want(t, "state", state(c, "k"), "fresh")
+		c.InvalidateBeforeHard(4)
+		want(t, "made before a hard one", state(c, "k"), "miss")
+		want(t, "made after it", fetch(c, "k", s), "fill style sheet")
+		go func() {
+			time.Sleep(50 * time.Millisecond)
+			c.InvalidateBeforeHard(5)
+		}()
+		want(t, "begun before it", fetch(c, "l", s), "fill style sheet")
+		want(t, "the first, after the third", state(c, "k"), "miss")
+		want(t, "the second, made again", state(c, "l"), "fresh")
+	})
+}
+
 func TestHardPurgeWhileReadersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, cache.Config{})

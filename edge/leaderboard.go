@@ -287,7 +287,7 @@ func (e *boardEndpoints) serveNiche(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	e.servePage(ctx, "page/niche/"+s.Key()+"/"+q.Key(offset), "", func(ctx context.Context) (*cache.Entry, error) {
-		asOf := e.replica.applied.Load()
+		asOf := e.replica.purged.Load()
 		p := e.boardPage(s, &q, offset, "")
 		p.Niche = &niche
 		var incomplete error

@@ -549,7 +549,7 @@ func (e *siteEndpoints) serveMethodology(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	e.servePage(ctx, "page"+pathMethodPage, "", func(ctx context.Context) (*cache.Entry, error) {
-		known := min(e.replica.moduleAsOf.Load(), e.replica.applied.Load())
+		known := min(e.replica.moduleAsOf.Load(), e.replica.purged.Load())
 		doc, err := e.scorer.modules.method()
 		if err != nil {
 			return nil, err

@@ -431,6 +431,8 @@ func TestHardPurgeOfBoard(t *testing.T) {
 			h := newFixture(t)
 			h.brand("acme", "Acme", 500)
 			h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
+			_, stylesheet, _ := strings.Cut(h.get("/").body, `<link rel="stylesheet" href="`)
+			stylesheet, _, _ = strings.Cut(stylesheet, `"`)
 			hangs, asked := h.hang(func(r *http.Request) bool { return r.URL.Path == fieldmark.PathInternalFacts })
 			defer hangs()
 			_, err := h.service.Purge(t.Context(), "test", p)
@@ -438,6 +440,14 @@ func TestHardPurgeOfBoard(t *testing.T) {
 			h.until("all brands are being read", func() bool { return asked.Load() > 0 })
 			for _, path := range []string{"/", "/?q=acme", "/api/v1/leaderboard", "/sitemap.xml"} {
 				if a := h.get(path); a.status != http.StatusOK || !strings.Contains(a.body, "acme") {
+					t.Errorf("%s: %d", path, a.status)
+				}
+			}
+			// What does not depend on the ranking, or on the log at all.
+			for _, path := range []string{"/about", "/bot", "/badges", "/developers", "/problems", "/developers/playground",
+				"/llms-txt", "/methodology", "/niches", "/?basis=visibility", "/api/v1/methodology",
+				"/api/v1/validity", stylesheet} {
+				if a := h.get(path); a.status != http.StatusOK {
 					t.Errorf("%s: %d", path, a.status)
 				}
 			}

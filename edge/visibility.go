@@ -49,8 +49,8 @@ func (e *boardEndpoints) serveVisibility(ctx *fasthttp.RequestCtx) {
 // visibilityEntry returns the key of a leaderboard by visibility in the cache, and how it is made.
 func (e *boardEndpoints) visibilityEntry(s *ranking.Snapshot, q *ranking.VisibilityQuery) (string, cache.Fill) {
 	// The snapshot is part of the key, because names and slugs of brands come from it, and a cursor is valid for one.
-	return "visibility/" + s.ID + "/" + q.Key(), func(ctx context.Context) (*cache.Entry, error) {
-		asOf := e.replica.applied.Load() // before the study is read
+	return "visibility/" + s.Key() + "/" + q.Key(), func(ctx context.Context) (*cache.Entry, error) {
+		asOf := e.replica.purged.Load() // before the study is read
 		board, err := e.visibilityBoard(ctx, s, q)
 		if err != nil {
 			return nil, err
@@ -95,7 +95,7 @@ func (e *boardEndpoints) serveVisibilityPage(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	fill := func(ctx context.Context) (*cache.Entry, error) {
-		asOf := e.replica.applied.Load()
+		asOf := e.replica.purged.Load()
 		niches := s.Niches(fieldmark.BoardFilter{Niche: q.Filter.Niche}, maxChoices)
 		// The choices of niches come from the ranking: niches without a study are listed too, and say so when chosen.
 		p := site.VisibilityPage{BaseURL: e.baseURL, Niches: choices(niches), Cursor: q.Cursor,
@@ -146,7 +146,7 @@ func (e *scoreEndpoints) serveValidity(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	e.serveCached(ctx, e.fetcher.get, fieldmark.PathValidity, func(ctx context.Context) (*cache.Entry, error) {
-		asOf := e.replica.applied.Load() // before the document is read
+		asOf := e.replica.purged.Load() // before the document is read
 		v, err := e.origin.Validity(ctx)
 		if err != nil {
 			return nil, asUnavailable(err)
