@@ -35,7 +35,7 @@ func TestCompare(t *testing.T) {
 			`aria-invalid="true"`, `<a href="/brands/acme">`}},
 		"ern": {400,
 			[]string{"“ern” matches 2 brands: enter one of them, such as fern or fern-gully."}},
-		"acme,fern,moss,fern-gully,x": {400, []string{"registered as “x”"}},
+		"acme,fern,moss,fern-gully,x": {400, []string{"At most 4 brands can be compared; the first 4 of 5 are shown."}},
 		strings.Repeat("a", 500):      {400, []string{"at most 408 bytes"}},
 		"\xff":                        {400, []string{"must be text"}},
 	} {

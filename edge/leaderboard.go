@@ -416,10 +416,18 @@ func (e *boardEndpoints) namedBrands(list string) (slugs []fieldmark.Slug, fault
 	if len(list) > maxCompareText || !utf8.ValidString(list) {
 		return nil, []string{fmt.Sprintf("The list must be text of at most %d bytes.", maxCompareText)}
 	}
+	var items []string
 	for item := range strings.SplitSeq(list, ",") {
-		if item = strings.TrimSpace(item); item == "" {
-			continue
+		if item = strings.TrimSpace(item); item != "" && !slices.Contains(items, item) {
+			items = append(items, item)
 		}
+	}
+	if len(items) > site.MaxCompared { // before the search, which reads every name
+		faults = append(faults, fmt.Sprintf("At most %d brands can be compared; the first %[1]d of %d are shown.",
+			site.MaxCompared, len(items)))
+		items = items[:site.MaxCompared]
+	}
+	for _, item := range items {
 		slug, fault := namedBrand(s, item)
 		switch {
 		case fault != "":
@@ -427,11 +435,6 @@ func (e *boardEndpoints) namedBrands(list string) (slugs []fieldmark.Slug, fault
 		case !slices.Contains(slugs, slug):
 			slugs = append(slugs, slug)
 		}
-	}
-	if len(slugs) > site.MaxCompared {
-		faults = append(faults, fmt.Sprintf("At most %d brands can be compared; the first %[1]d of %d are shown.",
-			site.MaxCompared, len(slugs)))
-		slugs = slugs[:site.MaxCompared]
 	}
 	return slugs, faults
 }
