@@ -328,6 +328,13 @@ func TestVisibility(t *testing.T) {
 		t.Errorf("rows of the study: %d %.300s", rows.status, rows.body)
 	}
 	h.wantProblem(h.get(fieldmark.PathStudies+"sha256:"+strings.Repeat("0", 64)), 404, fieldmark.CodeNotFound)
+	// A brand without a rank is in the list too, and leaves it at once.
+	const list = "/api/v1/leaderboard?basis=visibility&niche=ropes"
+	if !strings.Contains(h.get(list).body, `"slug":"old"`) {
+		t.Error("the stale brand is not in the list")
+	}
+	must(t, h.service.Brands.Delete(t.Context(), "old"))
+	h.until("a removed brand is not listed", func() bool { return !strings.Contains(h.get(list).body, `"slug":"old"`) })
 }
 
 // TestEvidenceScoresNothing guards what history and ranking rest on: facts without

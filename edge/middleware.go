@@ -110,13 +110,13 @@ func (e *Edge) dispatch(ctx *fasthttp.RequestCtx, p *endpoint) route {
 	switch {
 	case p.get != nil:
 		return e.responder.get(ctx, p.route, p.get)
-	case !p.limited:
+	case p.limited == unlimited:
 		return p.serve(ctx)
 	}
 	if isPublicAPI(ctx.Path()) {
 		defer allowCORS(ctx)
 	}
-	return e.limiter.limit(ctx, p.serve)
+	return e.limiter.limit(ctx, p.limited, p.serve)
 }
 
 // get calls a handler for GET and HEAD, answers OPTIONS for scripts of other sites, and

@@ -296,9 +296,9 @@ func (e *Edge) newIntakeEndpoints() *intakeEndpoints {
 
 func (e *intakeEndpoints) routes() []endpoint {
 	return []endpoint{
-		{path: fieldmark.PathMissions, when: (*fasthttp.RequestCtx).IsPost, serve: e.create, limited: true},
-		{path: fieldmark.PathAlerts, prefix: true, when: isWrite, serve: e.create, limited: true},
-		{path: fieldmark.PathIntake, prefix: true, serve: e.status, limited: true},
+		{path: fieldmark.PathMissions, when: (*fasthttp.RequestCtx).IsPost, serve: e.create, limited: byKey},
+		{path: fieldmark.PathAlerts, prefix: true, when: isWrite, serve: e.create, limited: byKey},
+		{path: fieldmark.PathIntake, prefix: true, serve: e.status, limited: byKey},
 	}
 }
 

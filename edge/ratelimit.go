@@ -242,11 +242,14 @@ type requestLimiter struct {
 
 // limit calls next if the client is within its rate, and otherwise refuses the
 // request.
-func (l *requestLimiter) limit(ctx *fasthttp.RequestCtx, next func(*fasthttp.RequestCtx) route) route {
+func (l *requestLimiter) limit(ctx *fasthttp.RequestCtx, by limitedBy, next func(*fasthttp.RequestCtx) route) route {
 	if l.limits.limiter == nil {
 		return next(ctx)
 	}
 	hash, keyed := parseKey(ctx.Request.Header.Peek("Authorization"))
+	if keyed && by == byClient {
+		_, keyed = l.limits.find(hash)
+	}
 	if !keyed {
 		return l.enforce(ctx, anonBucket(l.clients.addr(ctx)), next)
 	}

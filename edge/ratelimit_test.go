@@ -197,6 +197,30 @@ func TestRateLimitOfNetworks(t *testing.T) {
 	}
 }
 
+// TestMadeUpKeys: where no key is verified, one that nobody has counts as none.
+func TestMadeUpKeys(t *testing.T) {
+	h := newLimitedFixture(t)
+	h.brand("acme", "Acme", 500)
+	h.until("the brand is ranked", func() bool { return h.board().Total == 1 })
+	h.until("a request is refused", func() bool {
+		return h.do("GET", "/?q=acme", "", "Authorization", badKey(0)).status == http.StatusTooManyRequests
+	})
+	for _, path := range []string{"/?q=acme", "/compare?brands=acme", "/badges?q=acme", "/llms-txt",
+		fieldmark.PathScores, fieldmark.PathDumps, "/api/badge/acme.png?scale=3"} {
+		// A request is earned in two seconds, so that each path is refused, if not at once.
+		h.until(path+" is refused", func() bool {
+			return h.do("GET", path, "", "Authorization", badKey(1)).status == http.StatusTooManyRequests
+		})
+	}
+	good := h.key(0, 0)
+	if a := h.do("GET", fieldmark.PathMissions, "", "Authorization", good); a.status != http.StatusOK {
+		t.Fatalf("a good key: %d", a.status)
+	}
+	if a := h.do("GET", "/?q=acme", "", "Authorization", good); a.status != http.StatusOK {
+		t.Errorf("a key that the node has seen: %d", a.status)
+	}
+}
+
 // TestRateLimitOfBatches: a batch counts as its missions. One that is larger than
 // the burst passes, and what follows waits for all of it.
 func TestRateLimitOfBatches(t *testing.T) {

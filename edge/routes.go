@@ -23,8 +23,19 @@ type endpoint struct {
 	route   route                            // that get counts for
 	get     func(*fasthttp.RequestCtx)       // serves GET and HEAD; nil: serve handles every method
 	serve   func(*fasthttp.RequestCtx) route // serves every method
-	limited bool                             // serve counts towards the client's rate limit
+	limited limitedBy                        // which rate limit serve counts towards
 }
+
+// limitedBy is the rate limit that requests count towards.
+type limitedBy uint8
+
+const (
+	unlimited limitedBy = iota
+	byKey               // that of the key, which the origin verifies; without a key that of the client
+	// byClient is for what no key is needed or verified for: one that the node has not seen may be made up,
+	// and counts as none.
+	byClient
+)
 
 // routes are the endpoints of a node. The table is searched from its start: its order is the
 // rule for paths that overlap.
@@ -62,9 +73,9 @@ func (e *Edge) newRoutes() routes {
 		{path: fieldmark.PathScore, prefix: true, route: routeScore, get: scores.serveScoreOf},
 		{path: fieldmark.PathScoreBatch, when: isPreflight, serve: preflight},
 		{path: fieldmark.PathScoreBatch, serve: batches.serve},
-		{path: fieldmark.PathScores, serve: e.passOn, limited: true},
-		{path: fieldmark.PathDumps, prefix: true, serve: e.passOn, limited: true},
-		{path: fieldmark.PathStudies, prefix: true, serve: e.passOn, limited: true},
+		{path: fieldmark.PathScores, serve: e.passOn, limited: byClient},
+		{path: fieldmark.PathDumps, prefix: true, serve: e.passOn, limited: byClient},
+		{path: fieldmark.PathStudies, prefix: true, serve: e.passOn, limited: byClient},
 		{path: fieldmark.PathLeaderboard, route: routeBoard, get: boards.serveBoard},
 		{path: fieldmark.PathModules, prefix: true, route: routeScore, get: scores.serveModule},
 		{path: fieldmark.PathMethodology, route: routeBoard, get: scores.serveMethodology},
@@ -72,28 +83,28 @@ func (e *Edge) newRoutes() routes {
 		{path: "/methodology", route: routePage, get: pages.serveMethodology},
 		{path: fieldmark.PathPublic, prefix: true, when: isPreflight, serve: preflight},
 		{path: fieldmark.PathLLMs, prefix: true, when: isPreflight, serve: preflight},
-		{path: fieldmark.PathLLMs, serve: llms.serve, limited: true},
-		{path: fieldmark.PathLLMsLint, serve: llms.serve, limited: true},
-		{path: site.PathLLMs, serve: llms.serveForm, limited: true},
-		{path: "/", when: hasSearch, serve: boards.searchHome, limited: true}, // a search scans every name
+		{path: fieldmark.PathLLMs, serve: llms.serve, limited: byClient},
+		{path: fieldmark.PathLLMsLint, serve: llms.serve, limited: byClient},
+		{path: site.PathLLMs, serve: llms.serveForm, limited: byClient},
+		{path: "/", when: hasSearch, serve: boards.searchHome, limited: byClient}, // a search scans every name
 		{path: "/", route: routePage, get: boards.serveHome},
 		{path: site.PathNiches, route: routePage, get: boards.serveNiches},
 		{path: site.PathNiches + "/", prefix: true, route: routePage, get: boards.serveNiche},
-		{path: site.PathCompare, serve: boards.serveCompare, limited: true}, // a name is searched among all
-		{path: fieldmark.PathClaimPage, serve: newClaims(e).serve, limited: true},
-		{path: fieldmark.PathBrands, prefix: true, serve: e.passOn, limited: true},
-		{path: fieldmark.PathCheckPage, serve: checks.serveForm, limited: true},
+		{path: site.PathCompare, serve: boards.serveCompare, limited: byClient}, // a name is searched among all
+		{path: fieldmark.PathClaimPage, serve: newClaims(e).serve, limited: byClient},
+		{path: fieldmark.PathBrands, prefix: true, serve: e.passOn, limited: byKey},
+		{path: fieldmark.PathCheckPage, serve: checks.serveForm, limited: byClient},
 		{path: fieldmark.PathCheckPage + "/", prefix: true, route: routePage, get: checks.serveCheck},
-		{path: fieldmark.PathPlayground, prefix: true, serve: e.passOn, limited: true},
-		{path: fieldmark.PathChecks, serve: e.passOn, limited: true},
-		{path: fieldmark.PathChecks + "/", prefix: true, serve: e.passOn, limited: true},
+		{path: fieldmark.PathPlayground, prefix: true, serve: e.passOn, limited: byClient},
+		{path: fieldmark.PathChecks, serve: e.passOn, limited: byClient},
+		{path: fieldmark.PathChecks + "/", prefix: true, serve: e.passOn, limited: byClient},
 		{path: "/static/", prefix: true, route: routePage, get: pages.serveStatic},
-		{path: site.PathBadges, when: hasSearch, serve: pages.searchBadges, limited: true},
+		{path: site.PathBadges, when: hasSearch, serve: pages.searchBadges, limited: byClient},
 		{path: site.PathBadges, route: routePage, get: pages.serveBadges},
 		{path: site.PathDevelopers, route: routePage, get: pages.serveDevelopers},
 		{path: site.PathChangelogFeed, route: routePage, get: developers.serveFeed},
-		{path: fieldmark.PathAccessPage, serve: access.serveForm, limited: true},
-		{path: fieldmark.PathAccessPage + "/", prefix: true, serve: access.serveRequest, limited: true},
+		{path: fieldmark.PathAccessPage, serve: access.serveForm, limited: byClient},
+		{path: fieldmark.PathAccessPage + "/", prefix: true, serve: access.serveRequest, limited: byClient},
 		{path: site.PathPlayground, route: routePage, get: pages.servePlayground},
 		{path: site.PathDevelopers + "/", prefix: true, route: routePage, get: developers.serve},
 		{path: site.PathProblems, route: routePage, get: developers.serve},
@@ -115,7 +126,7 @@ func (e *Edge) newRoutes() routes {
 		table:     slices.Concat(table, e.brandRoutes(scores), e.logRoutes(), e.settingRoutes(tools)),
 		site:      endpoint{serve: func(ctx *fasthttp.RequestCtx) route { e.proxied.serve(ctx); return routePassed }},
 		asterisk:  endpoint{serve: serveAsterisk},
-		api:       endpoint{serve: e.passOn, limited: true},
+		api:       endpoint{serve: e.passOn, limited: byKey},
 		otherwise: endpoint{serve: e.passOn},
 	}
 }
@@ -123,7 +134,7 @@ func (e *Edge) newRoutes() routes {
 // brandRoutes returns the routes of the pages of a brand.
 func (e *Edge) brandRoutes(scores *scoreEndpoints) []endpoint {
 	return []endpoint{
-		{path: fieldmark.PathBrandPage, prefix: true, when: isDisputePage, serve: e.brands.serveDispute, limited: true},
+		{path: fieldmark.PathBrandPage, prefix: true, when: isDisputePage, serve: e.brands.serveDispute, limited: byClient},
 		{path: fieldmark.PathBrandPage, prefix: true, when: isRecompute, route: routePage,
 			get: e.brands.serveRecompute},
 		{path: fieldmark.PathBrandPage, prefix: true, when: isFeed, route: routePage, get: scores.serveFeed},

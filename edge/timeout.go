@@ -459,7 +459,7 @@ func (e *badgeEndpoints) serveDrawn(ctx *fasthttp.RequestCtx, fail func(*fasthtt
 		serve()
 		return routeBadge
 	}
-	if e.limiter.limit(ctx, next) == routeRefused {
+	if e.limiter.limit(ctx, byClient, next) == routeRefused {
 		fail(ctx, fieldmark.Errorf(fieldmark.CodeRateLimited,
 			"too many pictures were requested; Retry-After says when to try again"))
 	}
