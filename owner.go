@@ -48,6 +48,20 @@ func (p ProfilePatch) Apply(to BrandProfile) BrandProfile {
 	return to
 }
 
+// PatchTo returns the patch that changes a profile into another.
+func (p BrandProfile) PatchTo(other BrandProfile) (patch ProfilePatch) {
+	for _, m := range []struct {
+		from, to string
+		member   **string
+	}{{p.Name, other.Name, &patch.Name}, {p.Niche, other.Niche, &patch.Niche},
+		{p.Language, other.Language, &patch.Language}, {p.Description, other.Description, &patch.Description}} {
+		if m.from != m.to {
+			*m.member = &m.to
+		}
+	}
+	return patch
+}
+
 // AliasRequest requests other slugs that lead to a brand.
 type AliasRequest struct {
 	Names []Slug `json:"names" minItems:"1" maxItems:"3"`
@@ -89,10 +103,20 @@ type BrandRequest struct {
 	Answer      string       `json:"answer,omitempty"`
 }
 
-// BrandChange is the requested change: one of its members.
+// BrandChange is the requested change: of aliases, or of the profile.
 type BrandChange struct {
 	Aliases []Slug        `json:"aliases,omitempty"`
-	Profile *BrandProfile `json:"profile,omitempty"`
+	Profile *BrandProfile `json:"profile,omitempty" doc:"With the change, as of the request"`
+	Patch   *ProfilePatch `json:"patch,omitempty" doc:"What the request changes; without it, the whole profile"`
+}
+
+// ApplyProfile returns the present profile of a brand with the requested change of it. The members that the request
+// does not change may have changed since.
+func (c BrandChange) ApplyProfile(present BrandProfile) BrandProfile {
+	if c.Patch == nil { // stored by an earlier version
+		return *c.Profile
+	}
+	return c.Patch.Apply(present)
 }
 
 // RequestDecision decides a BrandRequest.

@@ -175,11 +175,12 @@ func (h *brandRequestHandler) showRequest(req *request, status int, bad []web.Fo
 		return err
 	}
 	d := requestData{BrandRequest: r, Posted: req.r.PostForm.Get("answer")}
-	if p := r.Change.Profile; p != nil {
+	if r.Change.Profile != nil {
 		b, err := h.brands.Get(ctx, r.Brand)
 		if err != nil {
 			return err
 		}
+		p := r.Change.ApplyProfile(b.Profile())
 		for _, row := range []changeRow{{"Name", b.Name, p.Name}, {"Niche", b.Niche, p.Niche},
 			{"Language", b.Language, p.Language}, {"Description", b.Description, p.Description}} {
 			if row.Now != row.Wanted {

@@ -169,6 +169,11 @@ func TestBrandRequestPages(t *testing.T) {
 		nil); err != nil || !review {
 		t.Fatalf("the name of another brand: review %v, %v", review, err)
 	}
+	newer := "A newer text"
+	if _, _, review, err := owners.PatchProfile(t.Context(), "brand-acme", "acme",
+		fieldmark.ProfilePatch{Description: &newer}, nil); err != nil || review {
+		t.Fatalf("a description: review %v, %v", review, err)
+	}
 	pending, err := owners.Requests(t.Context(), fieldmark.RequestPending, "", 10)
 	if err != nil || len(pending) != 2 {
 		t.Fatalf("%+v, %v; want two requests", pending, err)
@@ -186,10 +191,15 @@ func TestBrandRequestPages(t *testing.T) {
 	b.rejected(one, url.Values{"do": {"approved"}}, 409, "was rejected on")
 
 	two := "/admin/requests/" + profile.ID
-	checkEscaped(t, b.page(two, "Change of the profile", "Acme"))
+	page := b.page(two, "Change of the profile", "Acme")
+	checkEscaped(t, page)
+	if strings.Contains(page, newer) {
+		t.Errorf("a description that changed after the request is shown as a part of it:\n%s", page)
+	}
 	b.post(two, url.Values{"do": {"approved"}}, two)
 	b.page(two, "approved", "The brand has this profile.")
-	if got, err := b.service.Brands.Get(t.Context(), "acme"); err != nil || got.Name != hostile {
+	if got, err := b.service.Brands.Get(t.Context(), "acme"); err != nil || got.Name != hostile ||
+		got.Description != newer {
 		t.Errorf("the brand after the approval: %+v, %v", got, err)
 	}
 	b.page("/admin/requests?state=rejected", "anvils", user)

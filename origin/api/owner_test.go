@@ -169,6 +169,70 @@ func TestOwnerRoutes(t *testing.T) {
 	}
 }
 
+// TestApprovalKeepsLaterChanges: the approval of a profile changes only what the owner asked for, in the brand as it
+// is then. A request that was stored by an earlier version, without a patch, changes the whole profile.
+func TestApprovalKeepsLaterChanges(t *testing.T) {
+	fx := newFixture(t, nil)
+	fx.own("best", "Best")
+	for _, tt := range []struct {
+		slug    fieldmark.Slug
+		request string // "": one of an earlier version
+		want    fieldmark.BrandProfile
+	}{
+		{"one-member", `{"name":"best"}`,
+			fieldmark.BrandProfile{Name: "best", Niche: "tools", Language: "de", Description: "Newer."}},
+		// The form of the owner has all members.
+		{"all-members", `{"name":"best","niche":"tools","language":"en","description":""}`,
+			fieldmark.BrandProfile{Name: "best", Niche: "tools", Language: "de", Description: "Newer."}},
+		{"earlier-version", "",
+			fieldmark.BrandProfile{Name: "best", Niche: "tools", Language: "en", Description: "Old."}},
+	} {
+		o := fx.own(tt.slug, "Acme "+string(tt.slug))
+		profile := fieldmark.PathBrands + string(o.slug) + "/profile"
+		if tt.request != "" {
+			fx.mustSend(202, request{method: "PATCH", path: profile, key: o.key, body: tt.request}, nil)
+		} else {
+			fx.putRequest(o, tt.want)
+		}
+		fx.mustSend(200, request{method: "PATCH", path: profile, key: o.key, body: `{"description":"Newer."}`}, nil)
+		b, err := fx.service.Brands.Get(t.Context(), o.slug)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Language = "de"
+		if _, _, err := fx.service.Brands.Put(t.Context(), b); err != nil { // by an administrator
+			t.Fatal(err)
+		}
+		var pending struct{ Data []fieldmark.BrandRequest }
+		fx.mustSend(200, request{method: "GET", path: fieldmark.PathAdminAPI + "brand-requests", key: fx.admin},
+			&pending)
+		if len(pending.Data) != 1 {
+			t.Fatalf("%s: %+v, want one request", tt.slug, pending.Data)
+		}
+		fx.mustSend(200, request{method: "POST", path: fieldmark.PathAdminAPI + "brand-requests/" + pending.Data[0].ID +
+			"/decision", key: fx.admin, body: `{"state":"approved"}`}, nil)
+		var got fieldmark.BrandProfile
+		fx.mustSend(200, request{method: "GET", path: profile, key: o.key}, &got)
+		if got != tt.want {
+			t.Errorf("%s %s: profile %+v, want %+v", tt.slug, tt.request, got, tt.want)
+		}
+	}
+}
+
+// putRequest stores a pending request of a profile as earlier versions did: without a patch.
+func (fx *fixture) putRequest(o ownedBrand, p fieldmark.BrandProfile) {
+	fx.t.Helper()
+	at := fieldmark.At(time.Now())
+	err := fx.store.Write(fx.t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.PutBrandRequest(ctx, &fieldmark.BrandRequest{ID: fieldmark.NewID(fieldmark.PrefixChange, at.Std()),
+			Brand: o.slug, Account: "brand-" + string(o.slug), Kind: fieldmark.RequestProfile,
+			State: fieldmark.RequestPending, Change: fieldmark.BrandChange{Profile: &p}, RequestedAt: at})
+	})
+	if err != nil {
+		fx.t.Fatal(err)
+	}
+}
+
 // TestOwnerInput: what is wrong in a call of an owner has a code and a pointer, and changes nothing.
 func TestOwnerInput(t *testing.T) {
 	fx := newFixture(t, nil)

@@ -276,8 +276,11 @@ func (s *Owners) PatchProfile(ctx context.Context, account string, slug fieldmar
 				}
 			}
 			if review {
+				// Only what differs: a form sends all members, and those that it does not change may have changed
+				// before the decision.
+				patch := before.PatchTo(profile)
 				_, err = s.putRequest(ctx, tx, account, slug, fieldmark.RequestProfile,
-					fieldmark.BrandChange{Profile: &profile})
+					fieldmark.BrandChange{Profile: &profile, Patch: &patch})
 				return err
 			}
 			b, err := s.applyProfile(ctx, tx, b, profile)

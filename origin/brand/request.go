@@ -109,18 +109,19 @@ func (s *Owners) DecideRequest(ctx context.Context, id string, d fieldmark.Reque
 	return r, nil
 }
 
-// apply makes the change of an approved request. A profile is validated again: the rules may
-// have changed since.
+// apply makes the change of an approved request to the brand as it is now. A profile is validated again: the rules
+// may have changed since.
 func (s *Owners) apply(ctx context.Context, tx *store.Tx, r *fieldmark.BrandRequest) error {
 	b, err := tx.Brand(ctx, r.Brand)
 	if err != nil {
 		return err
 	}
 	if r.Kind == fieldmark.RequestProfile {
-		if err := validateProfile(b.Brand, *r.Change.Profile); err != nil {
+		profile := r.Change.ApplyProfile(b.Profile())
+		if err := validateProfile(b.Brand, profile); err != nil {
 			return err
 		}
-		_, err := s.applyProfile(ctx, tx, b.Brand, *r.Change.Profile)
+		_, err := s.applyProfile(ctx, tx, b.Brand, profile)
 		return err
 	}
 	// A request names the aliases to add; those that exist stay.
