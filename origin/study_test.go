@@ -16,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/studytest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/job"
+	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/visibility"
 	"github.com/fieldmark/fieldmark/origin/visibility/study"
 )
@@ -137,6 +138,204 @@ func TestVisibilityChanged(t *testing.T) {
 			c.Change.Low <= 0 {
 			t.Errorf("events %s, want one with the cause brand", sent)
 		}
+	})
+}
+
+// together starts functions while another transaction holds the lock of writers, as simultaneous requests of several
+// origins: each of them has read what it reads outside of its transaction before any of them writes. It returns
+// when all of them wait again or have ended.
+func (w *fixture) together(t testing.TB, all *sync.WaitGroup, fns ...func()) {
+	t.Helper()
+	release := make(chan struct{})
+	all.Go(func() {
+		if err := w.Store.Write(t.Context(), func(context.Context, *store.Tx) error {
+			<-release
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Wait()
+	for _, fn := range fns {
+		all.Go(fn)
+	}
+	synctest.Wait()
+	close(release)
+	synctest.Wait()
+}
+
+// runTogether runs services, each of which acts as another origin, until they have done what they do at the start.
+func (w *fixture) runTogether(t testing.TB, services ...*visibility.Service) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	var fns []func()
+	for _, s := range services {
+		fns = append(fns, func() {
+			if err := s.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	w.together(t, &all, fns...)
+	cancel()
+	all.Wait()
+}
+
+// another returns a service on the same database, as another origin has it, that computes only results.
+func (w *fixture) another() *visibility.Service {
+	return visibility.New(visibility.Config{Store: w.Store, Jobs: job.NewRunner(w.Store, slog.New(slog.NewTextHandler(
+		w.Log, nil)))})
+}
+
+// setMethod sets the version of the method that this process computes, until the test ends.
+func setMethod(t testing.TB, version string) {
+	before := fieldmark.VisibilityMethodology.Version
+	t.Cleanup(func() { fieldmark.VisibilityMethodology.Version = before })
+	fieldmark.VisibilityMethodology.Version = version
+}
+
+// methodOf returns the version of the method of the newest result.
+func (w *fixture) methodOf(t testing.TB) string {
+	t.Helper()
+	r, err := w.Visibility.Newest(t.Context(), "ropes", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Methodology.Version
+}
+
+// putBrands puts public brands by slug, each at its own site.
+func putBrands(t testing.TB, w *fixture, slugs ...string) {
+	t.Helper()
+	for _, slug := range slugs {
+		b := acme
+		b.Slug, b.URL = fieldmark.Slug(slug), "https://"+slug+".example/"
+		putBrand(t, w, b)
+	}
+}
+
+// rankedSlugs are the brands of a study that can be ranked.
+func rankedSlugs() (slugs []string) {
+	for i := range fieldmark.MinVisibilityBrands {
+		slugs = append(slugs, fmt.Sprintf("brand-%02d", i))
+	}
+	return slugs
+}
+
+// TestRecomputeOnce: after a new version of the method, all origins together publish each study once, and an origin
+// that still has an older version leaves what a newer one computed.
+func TestRecomputeOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		slugs := rankedSlugs()
+		putBrands(t, w, slugs...)
+		setMethod(t, "9.0")
+		mustImportStudy(t, w, studytest.New("november", "one", time.Now().UTC(), slugs...))
+		setMethod(t, "10.0")
+		before := w.head(t)
+		w.runTogether(t, w.another(), w.another(), w.another())
+		want := strings.Repeat("brand.sampled ", len(slugs)) + "visibility.study"
+		if got := w.types(t, before); got != want || w.methodOf(t) != "10.0" {
+			t.Errorf("three origins with 10.0: method %s, events %q; want one of each brand and one of the study",
+				w.methodOf(t), got)
+		}
+		setMethod(t, "9.0")
+		before = w.head(t)
+		w.runTogether(t, w.another())
+		if got := w.types(t, before); got != "" || w.methodOf(t) != "10.0" {
+			t.Errorf("an origin with 9.0: method %s, events %q; want the result of 10.0 unchanged", w.methodOf(t), got)
+		}
+	})
+}
+
+// TestRecomputeGoesOn: a study that an import changes meanwhile does not keep the others from being recomputed.
+func TestRecomputeGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next, cfg := hooked(t)
+		w := openFixture(t, cfg)
+		putBrands(t, w, "acme", "ropes")
+		setMethod(t, "1.0")
+		end := time.Now().UTC()
+		first := studytest.New("first", "one", end, "acme", "ropes")
+		mustImportStudy(t, w, first)
+		mustImportStudy(t, w, studytest.New("second", "one", end, "acme", "ropes"))
+		setMethod(t, "2.0")
+		stored, err := w.Store.Studies(t.Context(), "first")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Cells[0].Cited, first.Replaces = 1, stored[0].Digest
+		imported := false
+		*next = func() { // the list of studies was read
+			*next = func() { // the documents of the first one were read
+				_, err := importStudy(t, w, first)
+				imported = err == nil
+			}
+		}
+		service := w.another()
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := service.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		all.Wait()
+		if ids, err := w.Store.OutdatedStudies(t.Context(), "2.0"); err != nil || len(ids) > 0 || !imported {
+			t.Errorf("results of the older method: %v, %v, imported %v; want none", ids, err, imported)
+		}
+	})
+}
+
+// TestValidityOnce: origins that compute the validity at once publish it once.
+func TestValidityOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		slugs := rankedSlugs()
+		putBrands(t, w, slugs...)
+		mustImportStudy(t, w, studytest.New("november", "one", time.Now().UTC(), slugs...))
+		before := w.head(t)
+		var services []*visibility.Service
+		for range 3 {
+			services = append(services, visibility.New(visibility.Config{Store: w.Store,
+				Jobs: job.NewRunner(w.Store, slog.New(slog.NewTextHandler(w.Log, nil))),
+				Score: func(context.Context, *fieldmark.BrandState, time.Time) (fieldmark.Score, error) {
+					return fieldmark.Score{Assessment: fieldmark.Assessment{Module: moduleRef}}, nil
+				}}))
+		}
+		w.runTogether(t, services...)
+		if got := w.types(t, before); got != "validity.published" {
+			t.Errorf("events %q, want one validity.published", got)
+		}
+	})
+}
+
+// TestImportsOfOnePromptSet: of two studies that are imported at once with other prompts under one id of a set, one
+// is refused.
+func TestImportsOfOnePromptSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t)
+		putBrands(t, w, "acme", "ropes")
+		end := time.Now().UTC()
+		one := studytest.New("one", "one", end, "acme", "ropes")
+		other := studytest.New("other", "one", end, "acme", "ropes")
+		other.PromptSetHash = "sha256:" + fieldmark.Digest(strings.Repeat("0b", 32))
+		var errs [2]error
+		var all sync.WaitGroup
+		w.together(t, &all, func() { _, errs[0] = importStudy(t, w, one) },
+			func() { _, errs[1] = importStudy(t, w, other) })
+		all.Wait()
+		failed := errs[0]
+		if failed == nil {
+			failed = errs[1]
+		}
+		if (errs[0] == nil) == (errs[1] == nil) {
+			t.Fatalf("%v, %v; want one import refused", errs[0], errs[1])
+		}
+		wantFields(t, "the later import", failed, "/promptSetHash")
 	})
 }
 

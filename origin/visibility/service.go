@@ -2,6 +2,7 @@ package visibility
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,7 +74,7 @@ func (s *Service) Run(ctx context.Context) error {
 }
 
 // recompute recomputes the results of another version. Each study is its own transaction, so a restart goes on where
-// it was.
+// it was. Other processes may do the same at once, so put stores only what none of them has stored.
 func (s *Service) recompute(ctx context.Context) error {
 	ids, err := s.store.OutdatedStudies(ctx, fieldmark.VisibilityMethodology.Version)
 	if err != nil {
@@ -83,8 +85,8 @@ func (s *Service) recompute(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// An import at the same time makes it fail; the next run is a day later.
-		if err := s.put(ctx, batch); err != nil {
+		// An import at the same time computed the result itself, so the other studies go on.
+		if err := s.put(ctx, batch); err != nil && !fieldmark.IsCode(err, fieldmark.CodeVersionMismatch) {
 			return err
 		}
 	}
@@ -92,13 +94,14 @@ func (s *Service) recompute(ctx context.Context) error {
 }
 
 // batch is a study with the documents to store.
-// Its rows and added have the same order, as changes relies on.
+// Its rows, added and at have the same order, as changes and checkAdded rely on.
 type batch struct {
 	id     string
 	active []store.Study     // that are stored
 	old    []*study.Document // of these
 	rows   []store.Study     // to store
 	added  []*study.Document // of these
+	at     []string          // their JSON pointers in the file, for errors
 }
 
 // documents returns the documents of the study after the import.
@@ -193,7 +196,7 @@ func (s *Service) Import(ctx context.Context, by string, file fieldmark.Digest,
 			}
 			batches[d.Study], order = b, append(order, d.Study)
 		}
-		if err := s.checkPrompts(ctx, d, at); err != nil {
+		if err := checkPrompts(ctx, s.store.StudyReader, d, at); err != nil {
 			return report, err
 		}
 		isNew, err := b.add(d, at)
@@ -205,6 +208,7 @@ func (s *Service) Import(ctx context.Context, by string, file fieldmark.Digest,
 			continue
 		}
 		report.Added++
+		b.at = append(b.at, at)
 		b.rows = append(b.rows, store.Study{Digest: d.Digest(), ID: d.Study, Engine: d.Engine, Niche: d.Niche,
 			Locale: d.Locale, To: endOf(d), Body: compress(d.Bytes()), FileHash: file, Signer: by})
 	}
@@ -241,8 +245,8 @@ func (s *Service) rename(ctx context.Context, d *study.Document, at string, repo
 
 // checkPrompts refuses a set of prompts whose id another study has with other prompts: a text that changes under its
 // id would make a change of the questions look like one of the brands. It compares the hashes of sets, not their texts.
-func (s *Service) checkPrompts(ctx context.Context, d *study.Document, at string) error {
-	bodies, err := s.store.StudyResults(ctx, d.Niche, d.Locale, maxNicheStudies)
+func checkPrompts(ctx context.Context, db store.StudyReader, d *study.Document, at string) error {
+	bodies, err := db.StudyResults(ctx, d.Niche, d.Locale, maxNicheStudies)
 	if err != nil {
 		return err
 	}
@@ -255,6 +259,21 @@ func (s *Service) checkPrompts(ctx context.Context, d *study.Document, at string
 		if r.ID != d.Study && r.PromptSet == d.PromptSet && r.PromptSetHash != d.PromptSetHash {
 			return validation.Error(at+"/promptSetHash", "conflict", fmt.Sprintf("study %s has other prompts under "+
 				"this promptSetId: give the set another version or id, and a changed question another id", r.ID))
+		}
+	}
+	return nil
+}
+
+// checkAdded is checkPrompts for the added documents in the transaction that stores them: another study with the same
+// set of prompts may have been stored since they were checked.
+func (b *batch) checkAdded(ctx context.Context, tx *store.Tx) error {
+	for i, d := range b.added {
+		// The engines of a study have one niche, locale and hash, and usually one set: it is compared once.
+		if i > 0 && d.PromptSet == b.added[i-1].PromptSet {
+			continue
+		}
+		if err := checkPrompts(ctx, tx.StudyReader, d, b.at[i]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -292,6 +311,7 @@ func (b *batch) add(d *study.Document, at string) (isNew bool, err error) {
 
 // put computes the result of a study and stores it with the new documents, in one transaction.
 // Results are computed before it: the largest take seconds, and a transaction holds the write lock of SQLite.
+// Without new documents it recomputes the result, and stores it only if the stored one is of an older version.
 func (s *Service) put(ctx context.Context, b *batch) error {
 	documents := b.documents()
 	result := study.Result(documents)
@@ -316,12 +336,42 @@ func (s *Service) put(ctx context.Context, b *batch) error {
 		if !slices.EqualFunc(active, b.active, func(x, y store.Study) bool { return x.Digest == y.Digest }) {
 			return fieldmark.Errorf(fieldmark.CodeVersionMismatch, "the study changed meanwhile; repeat the import")
 		}
+		if len(b.rows) == 0 {
+			if current, err := isCurrent(ctx, tx, &result); err != nil || current {
+				return err
+			}
+		}
+		if err := b.checkAdded(ctx, tx); err != nil {
+			return err
+		}
 		for i := range b.rows {
 			if err := tx.PutStudy(ctx, &b.rows[i], now); err != nil {
 				return err
 			}
 		}
 		return publish(ctx, tx, &result, body, changes, now)
+	})
+}
+
+// isCurrent reports whether the stored result of the same documents is of the same version of the method or a newer
+// one. During an upgrade processes of two versions run: the older must not replace what the newer has computed.
+func isCurrent(ctx context.Context, tx *store.Tx, r *fieldmark.StudyResult) (bool, error) {
+	body, err := tx.StudyResultByDigest(ctx, r.Digest)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	stored, err := decodeResult(body)
+	return compareVersions(stored.Methodology.Version, r.Methodology.Version) >= 0, err
+}
+
+// compareVersions compares versions of the method, which are numbers with dots between them.
+func compareVersions(a, b string) int {
+	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), func(x, y string) int {
+		// Without leading zeros, the number with more digits is larger: 10.0 is newer than 9.0.
+		return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
 	})
 }
 

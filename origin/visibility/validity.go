@@ -29,8 +29,8 @@ func (s *Service) afterImports(ctx context.Context) {
 	}
 }
 
-// publishValidity computes the validity and stores it, unless it is known already. Two processes may do so at
-// once: the same input gives the same document.
+// publishValidity computes the validity and stores it, unless it is known already. Several processes may do so at
+// once: the same input gives the same document, which the first of them publishes.
 func (s *Service) publishValidity(ctx context.Context) error {
 	results, memory, err := s.rankedResults(ctx)
 	if err != nil || len(results) == 0 {
@@ -72,19 +72,20 @@ func (s *Service) publishValidity(ctx context.Context) error {
 	if v.HeldOut, err = s.heldOut(ctx, studies, module, v.Digest); err != nil {
 		return err
 	}
-	// The date is not part of the digest, so the same values are not published every day.
-	known, err := s.store.NewestValidity(ctx)
-	// A document from before held-out studies were computed is replaced once.
-	same := known.Digest == v.Digest && (known.HeldOut != nil || v.HeldOut == nil)
-	if err == nil && same || err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
 	v.AsOf = new(fieldmark.At(time.Now()))
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// Compared in the transaction, because another process may have published the same document meanwhile. The
+		// date is not part of the digest, so the same values are not published every day.
+		known, err := tx.NewestValidity(ctx)
+		// A document from before held-out studies were computed is replaced once.
+		same := known.Digest == v.Digest && (known.HeldOut != nil || v.HeldOut == nil)
+		if err == nil && same || err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
 		if err := tx.PutValidity(ctx, &v); err != nil {
 			return err
 		}
-		_, err := event.Emit(ctx, tx, access.DefaultAccount, store.Event{Event: fieldmark.Event{
+		_, err = event.Emit(ctx, tx, access.DefaultAccount, store.Event{Event: fieldmark.Event{
 			Type: fieldmark.EventValidityPublished, Tags: []fieldmark.Tag{fieldmark.TagValidity}},
 			Subject: string(v.Digest)}, fieldmark.ValidityNotice{Digest: v.Digest, AsOf: *v.AsOf, Module: v.Module,
 			Studies: len(v.Studies), Brands: v.Brands, MinBrands: v.MinBrands})
