@@ -298,6 +298,7 @@ func (e *Edge) connConfig() conn.Config {
 		H2C:              e.cfg.H2C,
 		Network:          e.clients.network,
 		NetworkConns:     e.cfg.NetworkConns,
+		Inflight:         e.cfg.Inflight,
 		ProxyProtocol:    e.cfg.ProxyProtocol,
 		OnReject:         e.meters.rejected.Inc,
 		OnBadProxyHeader: e.onBadProxyHeader(),

@@ -80,10 +80,11 @@ type conn struct {
 
 	exchange      *exchange // of the present request; nil: it is not logged
 	handoff       handoff
-	returned      bool       // fasthttp returned the connection
-	fastPathTried bool       // the fast path was tried for the pending request
-	extended      int64      // second of the cached time at which the deadline was extended
-	network       netip.Addr // that it counts for; invalid: none
+	returned      bool           // fasthttp returned the connection
+	fastPathTried bool           // the fast path was tried for the pending request
+	extended      int64          // second of the cached time at which the deadline was extended
+	network       netip.Addr     // that it counts for; invalid: none
+	counts        *networkCounts // of network; nil: it counts for none
 	state         atomic.Int32
 	closed        atomic.Bool
 	onAbort       atomic.Pointer[func()]
@@ -152,7 +153,11 @@ func (s *Server) track(nc net.Conn) (*conn, bool) {
 	c.prepare()
 	s.conns.mu.Lock()
 	defer s.conns.mu.Unlock()
-	if s.Draining() || !s.conns.tryAcquire(c.network) {
+	if s.Draining() {
+		return nil, false
+	}
+	var ok bool
+	if c.counts, ok = s.conns.tryAcquire(c.network); !ok {
 		return nil, false
 	}
 	s.conns.open[c] = struct{}{}

@@ -4,30 +4,48 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"time"
 )
 
-// The connection limits: of one client network and of a server.
+// The limits of connections and requests: of one client network and of a server.
 const (
 	// DefaultNetworkConns bounds the connections of one client network. An office
 	// behind one NAT address stays well below this; a client above it is misbehaving.
 	DefaultNetworkConns = 1024
 	// maxConns bounds the connections of one server; at 4 KiB each that is a gigabyte.
 	maxConns = 256 << 10
+	// DefaultInflight bounds the requests that handlers serve at once: thousands are all waiting
+	// for something, and one more would only wait with them.
+	DefaultInflight = 4096
+	// networkFraction is the share of one client network in the requests over HTTP/2 and HTTP/3: a
+	// quarter, or a network with all its connections could have 131,072 streams under way.
+	networkFraction = 4
 	// rejectTimeout bounds the write to a rejected connection, whose send buffer is empty.
 	rejectTimeout = time.Second
 )
 
-// tryAcquire reserves a connection slot for network and reports whether one was free.
-// The caller holds t.mu.
-func (t *connTracker) tryAcquire(network netip.Addr) bool {
-	if len(t.open) >= maxConns || network.IsValid() && t.perNetwork[network] >= t.networkLimit {
-		return false
+// networkCounts counts what a client network has. It lasts for as long as the network has a
+// connection, and each request is part of one.
+type networkCounts struct {
+	conns    int          // guarded by connTracker.mu
+	requests atomic.Int64 // under way over HTTP/2 and HTTP/3
+}
+
+// tryAcquire reserves a connection slot for network and reports whether one was free. For an
+// invalid network counts is nil. The caller holds t.mu.
+func (t *connTracker) tryAcquire(network netip.Addr) (counts *networkCounts, ok bool) {
+	switch counts = t.perNetwork[network]; {
+	case len(t.open) >= maxConns, counts != nil && counts.conns >= t.networkLimit:
+		return nil, false
+	case !network.IsValid():
+		return nil, true
+	case counts == nil:
+		counts = &networkCounts{}
+		t.perNetwork[network] = counts
 	}
-	if network.IsValid() {
-		t.perNetwork[network]++
-	}
-	return true
+	counts.conns++
+	return counts, true
 }
 
 // release returns the slot. The caller holds t.mu.
@@ -35,8 +53,28 @@ func (t *connTracker) release(network netip.Addr) {
 	if !network.IsValid() {
 		return
 	}
-	if t.perNetwork[network]--; t.perNetwork[network] <= 0 {
+	counts := t.perNetwork[network]
+	if counts.conns--; counts.conns == 0 {
 		delete(t.perNetwork, network)
+	}
+}
+
+// tryBegin reserves a place for a request over HTTP/2 or HTTP/3 and reports whether one was free.
+// It takes no lock, as every request that is not answered from memory calls it.
+func (s *Server) tryBegin(counts *networkCounts) bool {
+	if counts != nil && counts.requests.Add(1) > s.networkRequests {
+		counts.requests.Add(-1)
+		return false
+	}
+	s.streams.Add(1)
+	return true
+}
+
+// endRequest frees the place of a request.
+func (s *Server) endRequest(counts *networkCounts) {
+	s.streams.Add(-1)
+	if counts != nil {
+		counts.requests.Add(-1)
 	}
 }
 

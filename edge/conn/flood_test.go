@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,11 +23,13 @@ import (
 // flooder is a client of raw frames.
 type flooder struct {
 	*http2.Framer
+	nc      net.Conn
 	t       testing.TB
 	block   bytes.Buffer
 	encoder *hpack.Encoder
 	goAway  chan http2.ErrCode // the code of GOAWAY, or closed at the end of the connection
 	resets  atomic.Int64       // RST_STREAM frames that were received
+	refused atomic.Int64       // those of them that refuse the stream
 	answers atomic.Int64       // responses that were received
 	acks    atomic.Int64       // acknowledgements of PING and SETTINGS
 }
@@ -37,7 +41,7 @@ func newFlooder(t *testing.T, s *testServer, settings ...http2.Setting) *flooder
 	if _, err := io.WriteString(nc, http2.ClientPreface); err != nil {
 		t.Fatal(err)
 	}
-	f := &flooder{Framer: http2.NewFramer(nc, nc), t: t, goAway: make(chan http2.ErrCode, 1)}
+	f := &flooder{Framer: http2.NewFramer(nc, nc), nc: nc, t: t, goAway: make(chan http2.ErrCode, 1)}
 	f.AllowIllegalWrites = true
 	f.encoder = hpack.NewEncoder(&f.block)
 	if err := f.WriteSettings(settings...); err != nil {
@@ -60,6 +64,9 @@ func (f *flooder) read() {
 			return
 		case *http2.RSTStreamFrame:
 			f.resets.Add(1)
+			if frame.ErrCode == http2.ErrCodeRefusedStream {
+				f.refused.Add(1)
+			}
 		case *http2.HeadersFrame:
 			f.answers.Add(1)
 		case *http2.PingFrame, *http2.SettingsFrame:
@@ -265,6 +272,33 @@ func TestFloodSettings(t *testing.T) {
 	flood(t, "owed", 20_000, http2.ErrCodeEnhanceYourCalm, func(f *flooder, _ int) error {
 		return f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
 	})
+}
+
+// TestManySettings sends one SETTINGS frame with many changes of the initial window, each of which
+// is a pass over all streams.
+func TestManySettings(t *testing.T) {
+	s := startServer(t, testConfig(), true)
+	for n, want := range map[int]http2.ErrCode{32: http2.ErrCodeNo, 33: http2.ErrCodeEnhanceYourCalm,
+		2730: http2.ErrCodeEnhanceYourCalm} {
+		f := newFlooder(t, s)
+		if err := errors.Join(f.WriteSettings(slices.Repeat([]http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1}},
+			n)...), f.WritePing(false, [8]byte{})); err != nil {
+			t.Fatal(err)
+		}
+		got := http2.ErrCodeNo
+		// The server's SETTINGS, two acknowledgements of SETTINGS and one of PING.
+		waitFor(t, "an answer", func() bool {
+			select {
+			case got = <-f.goAway:
+				return true
+			default:
+				return f.acks.Load() == 4
+			}
+		})
+		if got != want {
+			t.Errorf("%d settings: %v, want %v", n, got, want)
+		}
+	}
 }
 
 // TestFloodEmptyData sends DATA without bytes, and with padding alone (CVE-2019-9518).

@@ -8,12 +8,17 @@ import (
 )
 
 const (
-	// handshakeTimeout bounds a TLS handshake in total. Phones with bad reception need
-	// three seconds.
-	handshakeTimeout = 15 * time.Second
+	// firstByteTimeout bounds the silence before a TLS handshake. A silent connection holds no
+	// more than an idle one.
+	firstByteTimeout = 15 * time.Second
+	// handshakeTimeout bounds a TLS handshake from its first byte. Phones with bad reception need
+	// three seconds. A client can hold a slot for so long at the price of one packet.
+	handshakeTimeout = 5 * time.Second
 	// maxHandshakes bounds the unfinished handshakes of a server, and maxNetworkHandshakes
 	// those of one client network: a handshake costs a server ten times what it costs a
 	// client that sends garbage. 1,024 are three times what a core completes in 100 ms.
+	// A slot is taken with the first byte: else a network could hold all of its own, and sixteen
+	// networks all there are, by connecting alone.
 	maxHandshakes        = 1024
 	maxNetworkHandshakes = 64
 )
@@ -25,8 +30,8 @@ type HandshakeResult string
 const (
 	HandshakeFull     HandshakeResult = "full"
 	HandshakeResumed  HandshakeResult = "resumed"
-	HandshakeEarly    HandshakeResult = "early" // resumed over QUIC, with requests in its first packet (0-RTT)
-	HandshakeFailed   HandshakeResult = "failed"
+	HandshakeEarly    HandshakeResult = "early"    // resumed over QUIC, with requests in its first packet (0-RTT)
+	HandshakeFailed   HandshakeResult = "failed"   // or never begun
 	HandshakeRejected HandshakeResult = "rejected" // above a limit, and closed without an answer
 )
 
@@ -58,10 +63,14 @@ func (h *handshakes) release(network netip.Addr) {
 	}
 }
 
-// handshake completes the TLS handshake of a connection. It returns the negotiated protocol,
-// and whether requests may follow.
+// handshake waits for the first byte of a TLS handshake and completes it. It returns the
+// negotiated protocol, and whether requests may follow.
 func (c *conn) handshake() (protocol string, ok bool) {
-	t, cfg := &c.server.conns, &c.server.cfg
+	t, cfg, began := &c.server.conns, &c.server.cfg, time.Now()
+	if c.waitHandshake(began) != nil {
+		cfg.OnHandshake(HandshakeFailed, time.Since(began))
+		return "", false
+	}
 	t.mu.Lock()
 	ok = t.handshakes.tryAcquire(c.network)
 	t.mu.Unlock()
@@ -69,11 +78,8 @@ func (c *conn) handshake() (protocol string, ok bool) {
 		cfg.OnHandshake(HandshakeRejected, 0)
 		return "", false
 	}
-	began := time.Now()
-	err := c.Conn.SetDeadline(began.Add(handshakeTimeout))
-	if c.server.Draining() { // Drain may have set its deadline before
-		c.expireIdle()
-	}
+	began = time.Now()
+	err := c.setHandshakeDeadline(began.Add(handshakeTimeout))
 	if err == nil {
 		err = c.tls.Handshake()
 	}
@@ -90,4 +96,24 @@ func (c *conn) handshake() (protocol string, ok bool) {
 	}
 	cfg.OnHandshake(result, time.Since(began))
 	return state.NegotiatedProtocol, state.NegotiatedProtocol != certs.ProtocolACME
+}
+
+// waitHandshake waits for the first byte of a handshake.
+func (c *conn) waitHandshake(now time.Time) error {
+	if c.waiter == nil {
+		return nil
+	}
+	if err := c.setHandshakeDeadline(now.Add(firstByteTimeout)); err != nil {
+		return err
+	}
+	return c.waiter.wait()
+}
+
+// setHandshakeDeadline sets the deadline of a step of the handshake.
+func (c *conn) setHandshakeDeadline(d time.Time) error {
+	err := c.Conn.SetDeadline(d)
+	if c.server.Draining() { // Drain may have set its deadline before
+		c.expireIdle()
+	}
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,12 +65,32 @@ type addrConn struct {
 
 func (c addrConn) RemoteAddr() net.Addr { return c.addr }
 
+// pipeListener accepts one connection.
+type pipeListener struct {
+	net.Listener
+	conn net.Conn
+}
+
+func (l pipeListener) Accept() (net.Conn, error) { return l.conn, nil }
+
 // connect opens a connection from an address and returns the client's end.
 func (s *tlsServer) connect(from string) net.Conn {
 	client, server := net.Pipe()
 	addr := net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(from), 1))
-	go s.ServeConn(tls.Server(addrConn{server, addr}, s.store.TLSConfig()))
+	secure, _ := conn.NewTLSListener(pipeListener{conn: addrConn{server, addr}}, s.store.TLSConfig()).Accept()
+	go s.ServeConn(secure)
 	return client
+}
+
+// begin opens a connection and sends the first byte of a handshake.
+func (s *tlsServer) begin(t *testing.T, from string) net.Conn {
+	t.Helper()
+	c := s.connect(from)
+	if _, err := c.Write([]byte{22}); err != nil {
+		t.Error(err)
+	}
+	synctest.Wait()
+	return c
 }
 
 // isOpen reports whether a connection that never sent a byte is still open.
@@ -80,25 +101,26 @@ func isOpen(c net.Conn) bool {
 	return ok && ne.Timeout()
 }
 
-// TestHandshakeLimits opens connections that send nothing: one network has 64 of them, all
-// networks 1,024, and after 15 s they are closed.
+// countOpen counts the connections that are still open.
+func countOpen(all []net.Conn) (n int) {
+	for _, c := range all {
+		if isOpen(c) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestHandshakeLimits opens connections that send one byte: one network has 64 of them, all
+// networks 1,024, and after 5 s they are closed.
 func TestHandshakeLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTLSServer(t, func(a netip.Addr) netip.Addr { return a })
-		count := func(open []net.Conn) (n int) {
-			for _, c := range open {
-				if isOpen(c) {
-					n++
-				}
-			}
-			return n
-		}
 		var crowd []net.Conn
 		for range 70 {
-			crowd = append(crowd, s.connect("192.0.2.1"))
-			synctest.Wait()
+			crowd = append(crowd, s.begin(t, "192.0.2.1"))
 		}
-		if n := count(crowd); n != 64 || s.result(conn.HandshakeRejected) != 6 {
+		if n := countOpen(crowd); n != 64 || s.result(conn.HandshakeRejected) != 6 {
 			t.Errorf("one network: %d handshakes wait, %d were rejected; want 64 and 6", n,
 				s.result(conn.HandshakeRejected))
 		}
@@ -110,15 +132,45 @@ func TestHandshakeLimits(t *testing.T) {
 		synctest.Wait()
 		all := crowd
 		for i := range 1000 {
-			all = append(all, s.connect(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}).String()))
-			synctest.Wait()
+			all = append(all, s.begin(t, netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}).String()))
 		}
-		if n := count(all); n != 1024 {
+		if n := countOpen(all); n != 1024 {
 			t.Errorf("%d handshakes wait, want 1,024", n)
 		}
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		if n := countOpen(all); n != 0 || s.result(conn.HandshakeFailed) != 1024 || s.result(conn.HandshakeFull) != 1 {
+			t.Errorf("after 6 s: %d wait, results %v", n, s.results)
+		}
+		for _, c := range all {
+			c.Close()
+		}
+		s.Drain(0)
+	})
+}
+
+// TestSilentConnections opens connections that send nothing, more of one network and in total than
+// there may be handshakes: they hold none, and after 15 s they are closed.
+func TestSilentConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTLSServer(t, func(a netip.Addr) netip.Addr { return a })
+		var all []net.Conn
+		for i := range 1100 {
+			from := netip.AddrFrom4([4]byte{10, 0, 0, byte(i % 11)})
+			all = append(all, s.connect(from.String()))
+		}
+		synctest.Wait()
+		if n := countOpen(all); n != len(all) || s.result(conn.HandshakeRejected) != 0 {
+			t.Errorf("%d of %d connections wait, %d were rejected", n, len(all), s.result(conn.HandshakeRejected))
+		}
+		c := tls.Client(s.connect("10.0.0.1"), &tls.Config{InsecureSkipVerify: true})
+		if err := c.Handshake(); err != nil {
+			t.Errorf("a client of the same network: %v", err)
+		}
+		c.Close()
 		time.Sleep(16 * time.Second)
 		synctest.Wait()
-		if n := count(all); n != 0 || s.result(conn.HandshakeFailed) != 1024 || s.result(conn.HandshakeFull) != 1 {
+		if n := countOpen(all); n != 0 || s.result(conn.HandshakeFailed) != len(all) {
 			t.Errorf("after 16 s: %d wait, results %v", n, s.results)
 		}
 		for _, c := range all {
@@ -126,6 +178,35 @@ func TestHandshakeLimits(t *testing.T) {
 		}
 		s.Drain(0)
 	})
+}
+
+// TestSilentSockets is TestSilentConnections over TCP, where a connection waits without a buffer.
+func TestSilentSockets(t *testing.T) {
+	cfg := testConfig()
+	var rejected atomic.Int64
+	cfg.OnHandshake = func(r conn.HandshakeResult, _ time.Duration) {
+		if r == conn.HandshakeRejected {
+			rejected.Add(1)
+		}
+	}
+	s := startServer(t, cfg, true)
+	const silent = 80
+	for range silent {
+		c, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	waitFor(t, "the connections", func() bool { return s.Open()+int(rejected.Load()) == silent })
+	resp, err := s.client().Get(s.url("/api/badge/acme"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if n := rejected.Load(); n != 0 || s.Open() != silent+1 {
+		t.Errorf("%d connections are open, %d were rejected; want %d and none", s.Open(), n, silent+1)
+	}
 }
 
 // TestHandshakeOfCA checks that nothing is served over the protocol of a challenge: its

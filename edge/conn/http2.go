@@ -60,6 +60,12 @@ func (h *streamHandler) Wait() error {
 	return h.wait.wait()
 }
 
+// Begin implements h2.Handler and h3.Handler.
+func (h *streamHandler) Begin() bool { return h.conn.server.tryBegin(h.conn.counts) }
+
+// End implements h2.Handler and h3.Handler.
+func (h *streamHandler) End() { h.conn.server.endRequest(h.conn.counts) }
+
 // Respond implements h2.Handler and h3.Handler.
 func (h *streamHandler) Respond(fields []framing.Field) (resp mux.Response, tried, ok bool) {
 	s := h.conn.server

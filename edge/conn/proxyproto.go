@@ -169,9 +169,9 @@ func (c *conn) acceptProxied() bool {
 	t := &c.server.conns
 	network := c.server.cfg.Network(c.peer.Addr)
 	t.mu.Lock()
-	ok := t.tryAcquire(network)
+	counts, ok := t.tryAcquire(network)
 	if ok {
-		c.network = network
+		c.network, c.counts = network, counts
 	}
 	t.mu.Unlock()
 	if !ok {

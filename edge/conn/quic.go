@@ -89,7 +89,7 @@ func (l *QUICListener) Close() error { return errors.Join(l.ln.Stop(), l.ln.Clos
 func (s *Server) http3Config() h3.Config {
 	plain := h3.NewConstants(s.cfg.ConstantFields...)
 	altSvc := append(plain[:len(plain):len(plain)], h3.NewConstants(s.cfg.altSvcField()...)...)
-	return h3.Config{Streams: &s.streams, Events: s.events(protoHTTP3),
+	return h3.Config{Events: s.events(protoHTTP3),
 		Date: func() []byte { return s.clock.now.Load().QPACK },
 		Constants: func() h3.Constants {
 			if s.altSvc.Load() {
@@ -185,7 +185,11 @@ func (s *Server) trackQUIC(c *conn) bool {
 	t, q := &s.conns, &s.quic
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s.Draining() || q.open >= q.maxConns || !t.tryAcquire(c.network) {
+	if s.Draining() || q.open >= q.maxConns {
+		return false
+	}
+	var ok bool
+	if c.counts, ok = t.tryAcquire(c.network); !ok {
 		return false
 	}
 	t.open[c] = struct{}{}

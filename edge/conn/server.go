@@ -75,6 +75,9 @@ type Config struct {
 	Network func(netip.Addr) netip.Addr
 	// NetworkConns bounds the connections of one client network; 0: DefaultNetworkConns.
 	NetworkConns int
+	// Inflight is how many requests the handlers serve at once. One client network may have a
+	// quarter of them under way over HTTP/2 and HTTP/3; 0: DefaultInflight.
+	Inflight int
 	// ProxyProtocol are the networks of proxies whose connections must begin with a header
 	// of the PROXY protocol, version 2. The client that it names is the remote address.
 	// Connections of others must not begin with one.
@@ -114,15 +117,20 @@ type Server struct {
 	quic     quicLimits
 	altSvc   atomic.Bool // responses over TLS have Alt-Svc
 	window   mux.WindowBudget
-	streams  atomic.Int64
 	workers  *workers
 	requests [protoCount]atomic.Uint64
+
+	streams         atomic.Int64 // requests of HTTP/2 and HTTP/3 that are under way
+	networkRequests int64        // how many of them one client network may have
 }
 
 // New returns a Server that serves nothing yet.
 func New(cfg Config) *Server {
 	if cfg.NetworkConns == 0 {
 		cfg.NetworkConns = DefaultNetworkConns
+	}
+	if cfg.Inflight == 0 {
+		cfg.Inflight = DefaultInflight
 	}
 	if cfg.OnBadProxyHeader == nil {
 		cfg.OnBadProxyHeader = func(netip.Addr, error) {}
@@ -141,7 +149,8 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{cfg: cfg, rejected: rejection(cfg.Name), workers: newWorkers()}
 	s.conns.open = map[*conn]struct{}{}
-	s.conns.perNetwork = map[netip.Addr]int{}
+	s.conns.perNetwork = map[netip.Addr]*networkCounts{}
+	s.networkRequests = int64(max(1, cfg.Inflight/networkFraction))
 	s.conns.networkLimit = cfg.NetworkConns
 	s.conns.handshakes.perNetwork = map[netip.Addr]int{}
 	s.clock.set(time.Now())
@@ -178,7 +187,7 @@ func (cfg *Config) altSvcField() []string {
 // fields.
 func (s *Server) http2Config(more ...string) h2.Config {
 	return h2.Config{Constants: h2.NewConstants(slices.Concat(s.cfg.ConstantFields, more)...),
-		Date: func() []byte { return s.clock.now.Load().HPACK }, Window: &s.window, Streams: &s.streams,
+		Date: func() []byte { return s.clock.now.Load().HPACK }, Window: &s.window,
 		Go: s.workers.run, Events: s.events(protoHTTP2)}
 }
 
@@ -209,7 +218,7 @@ func (discardLogger) Printf(string, ...any) {}
 type connTracker struct {
 	mu           sync.Mutex
 	open         map[*conn]struct{}
-	perNetwork   map[netip.Addr]int
+	perNetwork   map[netip.Addr]*networkCounts
 	networkLimit int
 	handshakes   handshakes
 

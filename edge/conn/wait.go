@@ -18,7 +18,7 @@ import (
 // last word.
 type waitConn struct {
 	net.Conn
-	raw         syscall.RawConn // nil: the connection cannot wait without a buffer
+	raw         syscall.RawConn // nil: the connection waits with a buffer
 	nonblocking bool            // set by the goroutine that reads
 	remote      net.Addr        // of a client that a PROXY header names; nil: that of Conn
 
@@ -54,8 +54,11 @@ func (w *waitConn) Read(p []byte) (int, error) {
 
 // wait waits until bytes have arrived.
 func (w *waitConn) wait() error {
-	if w.raw == nil || len(w.pending) > 0 {
+	if len(w.pending) > 0 {
 		return nil
+	}
+	if w.raw == nil {
+		return w.waitInBuffer()
 	}
 	if err := w.raw.Read(w.tryRead); err != nil {
 		return err
@@ -68,6 +71,18 @@ func (w *waitConn) wait() error {
 		return &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", w.readErr)}
 	}
 	return io.EOF
+}
+
+// waitInBuffer waits with a buffer, on a connection that is no socket.
+func (w *waitConn) waitInBuffer() error {
+	b := bufferPool.Get().(*buffer)
+	n, err := w.Conn.Read(b.in[:])
+	if n == 0 {
+		b.release()
+		return err
+	}
+	w.buf, w.pending = b, b.in[:n]
+	return nil
 }
 
 // RemoteAddr implements net.Conn: it is the address of the client.

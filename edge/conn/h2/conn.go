@@ -25,6 +25,9 @@ const (
 	// It is the default of RFC 7541, 4.2, so that a client that has not yet read our
 	// SETTINGS encodes for the same size.
 	maxTable = 4096
+	// maxSettings bounds the settings of a SETTINGS frame. Nine are in use, and each change of the
+	// initial window is a pass over all streams, of which one frame of 16 KiB could ask for 2,730.
+	maxSettings = 32
 	// connWindow is the window of a connection: what all its uploads may have buffered, in
 	// bytes.
 	connWindow = 1 << 20
@@ -51,6 +54,10 @@ var ErrNotReady = errors.New("no bytes have arrived")
 
 // Handler serves the requests of a connection.
 type Handler interface {
+	// Begin reserves a place for a request that Respond has not answered, and reports whether one
+	// was free. End frees it. They are called in any goroutine, and must not block.
+	Begin() bool
+	End()
 	// Respond returns the response to a request without a body, if it is in memory. tried
 	// reports that it was looked up. It is called in the loop that reads.
 	Respond(fields []framing.Field) (r mux.Response, tried, ok bool)
@@ -68,7 +75,6 @@ type Config struct {
 	Constants *Constants        // header fields that every response of Handler.Respond has
 	Date      func() []byte     // returns the field Date in HPACK
 	Window    *mux.WindowBudget // of uploads
-	Streams   *atomic.Int64     // counts the open streams
 	Go        func(func())      // runs a function in a goroutine
 	Events    mux.Events        // counts what happens; required
 }
@@ -204,7 +210,7 @@ func (c *Conn) Serve() {
 func (c *Conn) sendPreface() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := appendHeader(c.queue(), frameSettings, 0, 0, 6*6)
+	out := appendHeader(c.queue(), frameSettings, 0, 0, 6*settingSize)
 	out = appendSetting(out, settingTableSize, maxTable)
 	out = appendSetting(out, settingMaxStreams, mux.MaxStreams)
 	out = appendSetting(out, settingInitialWindow, streamWindow)
@@ -508,18 +514,23 @@ func (c *Conn) handleSettings(f *frame) error {
 	switch {
 	case f.id != 0:
 		return connErrorf(ProtocolError, "SETTINGS names a stream")
-	case f.length%6 != 0 || f.has(flagAck) && f.length > 0:
+	case f.length%settingSize != 0 || f.has(flagAck) && f.length > 0:
 		return connErrorf(FrameSizeError, "SETTINGS has a wrong length")
 	case f.has(flagAck):
 		return c.charge(&c.limits.Idle)
+	case f.length > maxSettings*settingSize:
+		return connErrorf(EnhanceYourCalm, "SETTINGS has too many settings")
 	}
-	for p := f.payload; len(p) > 0; p = p[6:] {
+	if err := c.charge(&c.limits.Owed); err != nil {
+		return err
+	}
+	for p := f.payload; len(p) > 0; p = p[settingSize:] {
 		if err := c.applySetting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
 			return err
 		}
 	}
 	c.out = appendHeader(c.queue(), frameSettings, flagAck, 0, 0)
-	return c.charge(&c.limits.Owed)
+	return nil
 }
 
 func (c *Conn) applySetting(id uint16, value uint32) error {

@@ -41,6 +41,8 @@ const (
 	// maxWindow is the largest window, in bytes (6.9.1).
 	// It also masks the reserved bit of identifiers and increments (4.1).
 	maxWindow = 1<<31 - 1
+	// settingSize is the size of a setting in SETTINGS, in bytes (6.5.1).
+	settingSize = 6
 	// defaultWindow is the window of a stream and a connection at first, in bytes (6.9.2).
 	defaultWindow = 65535
 )

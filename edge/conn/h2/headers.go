@@ -94,6 +94,9 @@ func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 // Refusals that HTTP can express (431, 421, 400) become responses and not resets, so that the
 // client's developer reads why; the exchange writes them.
 func (c *Conn) openStream(b *headerBlock, tried bool) error {
+	if ok, err := c.tryBegin(b.id); !ok {
+		return err
+	}
 	var refused *framing.Error
 	// A field counts 32 bytes in the size of the list, and less in the head.
 	head := make([]byte, 0, min(c.decoder.Size, mux.MaxHeaderList)+headOverhead)
@@ -105,6 +108,7 @@ func (c *Conn) openStream(b *headerBlock, tried bool) error {
 		head = nil
 	// Malformed requests are errors of the stream (8.1.1), and are never passed on.
 	case errors.As(err, &malformed):
+		c.h.End()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.resetStream(b.id, ProtocolError)
@@ -115,19 +119,12 @@ func (c *Conn) openStream(b *headerBlock, tried bool) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.makeRoom(); err != nil {
-		return err
-	}
-	if len(c.streams) >= mux.MaxStreams || c.drainPhase == 2 {
-		return c.resetStream(b.id, RefusedStream) // nothing was done (8.7)
-	}
 	s := &Stream{c: c, id: b.id, sendWindow: c.initialWindow, recvWindow: streamWindow, window: streamWindow,
 		declared: req.Length, remoteEnded: b.end, urgency: mux.ParseUrgency(req.Priority)}
 	s.taken.L = &c.mu
 	s.mem = stream.New(s, c.nc.LocalAddr(), c.nc.RemoteAddr(), head, req, !b.end)
 	s.mem.FastPathTried, s.mem.Refused = tried, refused
 	c.streams[b.id] = s
-	c.cfg.Streams.Add(1)
 	c.working.Add(1)
 	// A goroutine per request, bounded by MaxStreams for each connection.
 	c.cfg.Go(func() {
@@ -136,6 +133,20 @@ func (c *Conn) openStream(b *headerBlock, tried bool) error {
 		s.finish()
 	})
 	return nil
+}
+
+// tryBegin reserves a place for a request, and reports whether one was free. If not, the stream is
+// refused before anything of the request is kept, so that the client may repeat it (8.7).
+func (c *Conn) tryBegin(id uint32) (ok bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.makeRoom(); err != nil {
+		return false, err
+	}
+	if len(c.streams) < mux.MaxStreams && c.drainPhase < 2 && c.h.Begin() {
+		return true, nil
+	}
+	return false, c.resetStream(id, RefusedStream)
 }
 
 // headOverhead is more than a head has beside its fields, in bytes.

@@ -167,7 +167,7 @@ func (s *Stream) finish() {
 	// reset the stream: else a client could start handlers without end by opening and resetting
 	// (CVE-2023-44487, "Rapid Reset").
 	delete(c.streams, s.id)
-	c.cfg.Streams.Add(-1)
+	c.h.End()
 	if s.window > streamWindow {
 		c.cfg.Window.Release(largeWindow - streamWindow)
 	}

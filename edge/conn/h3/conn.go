@@ -43,6 +43,10 @@ const (
 
 // Handler serves the requests of a connection.
 type Handler interface {
+	// Begin reserves a place for a request that is not answered at once from memory, and reports
+	// whether one was free. End frees it. They are called in any goroutine, and must not block.
+	Begin() bool
+	End()
 	// Respond returns the response to a request without a body, if it is in memory. tried
 	// reports that it was looked up. It is called in the loop that accepts streams.
 	Respond(fields []framing.Field) (r mux.Response, tried, ok bool)
@@ -56,7 +60,6 @@ type Handler interface {
 type Config struct {
 	Constants func() Constants // returns the fields that every response of Handler.Respond has
 	Date      func() []byte    // returns the field Date in QPACK
-	Streams   *atomic.Int64    // counts the open streams
 	Events    mux.Events       // counts what happens; required
 }
 
@@ -181,6 +184,9 @@ func (c *Conn) accept(qs *quic.Stream) {
 		return
 	}
 	s := c.newStream(qs)
+	if s == nil {
+		return
+	}
 	s.in.buf, s.in.ended = append(s.in.store[:0], b.in[:n]...), err == io.EOF
 	c.working.Go(s.serve)
 }
@@ -225,6 +231,9 @@ func (c *Conn) serveWhole(qs *quic.Stream, b *scratch, block []byte) {
 		}
 	}
 	s := c.newStream(qs)
+	if s == nil {
+		return
+	}
 	if s.prepare(&b.list, tried, false) {
 		c.working.Go(s.run)
 	} else {
@@ -237,15 +246,32 @@ func (c *Conn) respond(qs *quic.Stream, b *scratch, r *mux.Response) {
 	b.out = c.appendResponse(b.out[:0], r)
 	err := qs.TryWriteAll(b.out)
 	if errors.Is(err, quic.ErrWouldBlock) { // the client's windows are too small
+		if !c.tryBegin(qs) {
+			return
+		}
 		out := bytes.Clone(b.out)
 		c.working.Go(func() {
 			_ = qs.SetWriteDeadline(time.Now().Add(writeTimeout)) // never fails
 			_, err := qs.Write(out)
+			c.h.End()
 			c.endResponse(qs, err)
 		})
 		return
 	}
 	c.endResponse(qs, err)
+}
+
+// tryBegin reserves a place for a request, and reports whether one was free. If not, the stream is
+// refused before anything of the request is kept, so that the client may repeat it (4.1.1).
+func (c *Conn) tryBegin(qs *quic.Stream) bool {
+	if c.h.Begin() {
+		return true
+	}
+	reset(qs, RequestRejected)
+	c.cfg.Events.Reset(false)
+	c.charge(&c.limits.Resets)
+	qs.ReleaseStreamCredit()
+	return false
 }
 
 // endResponse ends the stream of a response from memory, which was written with the result

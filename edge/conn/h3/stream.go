@@ -50,14 +50,16 @@ type Stream struct {
 	localEnd bool   // the response has ended
 }
 
-// newStream registers a stream. release must be called in the end.
+// newStream registers a stream, or refuses it and returns nil. release must be called in the end.
 func (c *Conn) newStream(qs *quic.Stream) *Stream {
+	if !c.tryBegin(qs) {
+		return nil
+	}
 	s := &Stream{c: c, qs: qs, declared: -1}
 	s.in.r = qs
 	c.mu.Lock()
 	c.streams[qs.StreamID()] = s
 	c.mu.Unlock()
-	c.cfg.Streams.Add(1)
 	return s
 }
 
@@ -72,7 +74,7 @@ func (s *Stream) release() {
 		close(c.idle)
 	}
 	c.mu.Unlock()
-	c.cfg.Streams.Add(-1)
+	c.h.End()
 	s.qs.ReleaseStreamCredit()
 }
 

@@ -55,9 +55,16 @@ const (
 	defaultUrgency = 3
 )
 
-// ParseUrgency returns the urgency of a field Priority (RFC 9218, 4.1). What is malformed
-// is ignored.
+// maxPriority bounds a field Priority, in bytes: browsers send ten. A PRIORITY_UPDATE frame has
+// room for 16,000 commas, and each costs the server more than the client.
+const maxPriority = 256
+
+// ParseUrgency returns the urgency of a field Priority (RFC 9218, 4.1). What is malformed or
+// too long is ignored.
 func ParseUrgency(value string) int {
+	if len(value) > maxPriority {
+		return defaultUrgency
+	}
 	for item := range strings.SplitSeq(value, ",") {
 		item = strings.TrimSpace(item)
 		if len(item) == len("u=0") && strings.HasPrefix(item, "u=") && '0' <= item[2] && item[2] <= '7' {
