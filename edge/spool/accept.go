@@ -61,28 +61,21 @@ func (s *Spool) admit(w *write) error {
 	if now.Sub(s.diskAt) > diskEvery || now.Before(s.diskAt) {
 		s.diskAt, s.diskFull = now, diskUse(s.dir) > maxDisk
 	}
-	size := int64(len(w.sealed)) + rowBytes
+	account, size := w.request.Key.Account, int64(len(w.sealed))
+	own := s.accounts[account]
 	switch {
-	case s.rows >= s.limitRows:
-		return fmt.Errorf("%w: it has %d requests", ErrFull, s.rows)
-	case s.bytes+size > s.limitSize:
-		return fmt.Errorf("%w: it has %d bytes", ErrFull, s.bytes)
+	case s.all.plus(1, size).exceeds(s.limit):
+		return fmt.Errorf("%w: it has %d requests of %d bytes", ErrFull, s.all.rows, s.all.bytes)
+	case own.plus(1, size).exceeds(s.limit.share()):
+		return fmt.Errorf("%w for the account %s: it has %d requests of %d bytes", ErrFull, account, own.rows,
+			own.bytes)
 	case !s.oldest.IsZero() && now.Sub(s.oldest) > maxAge:
 		return fmt.Errorf("%w: the oldest request is of %s", ErrFull, s.oldest.UTC().Format(time.RFC3339))
 	case s.diskFull:
 		return fmt.Errorf("%w: more than %d %% of its disk is in use", ErrFull, maxDisk)
 	}
-	s.rows, s.bytes = s.rows+1, s.bytes+size
-	s.lanes[w.request.lane()]++
+	s.count(account, w.request.lane(), 1, size)
 	return nil
-}
-
-// remove undoes admit for a request of a lane. It is called with mu held.
-func (s *Spool) remove(l lane, size int64) {
-	s.rows, s.bytes = s.rows-1, s.bytes-size-rowBytes
-	if s.lanes[l]--; s.lanes[l] <= 0 {
-		delete(s.lanes, l)
-	}
 }
 
 // commitGroup commits what waits, and then makes the goroutine of the next request the leader.
@@ -102,7 +95,7 @@ func (s *Spool) commitGroup() {
 			w.err = err
 		}
 		if !added[i] || err != nil {
-			s.remove(w.request.lane(), int64(len(w.sealed)))
+			s.count(w.request.Key.Account, w.request.lane(), -1, int64(len(w.sealed)))
 			continue
 		}
 		s.accepted.Add(1)

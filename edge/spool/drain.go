@@ -16,8 +16,11 @@ const (
 	// maxSenders is how many requests are sent at once: as many share a commit of the origin, which lets new requests
 	// write first. An origin that is overloaded gets fewer.
 	maxSenders = 64
-	// windowSize is how many requests are read from the file at once.
-	windowSize = 512
+	// windowSize and windowBytes end what is read from the file at once, the bytes after the request that reaches
+	// them. Eleven of the largest notifications do: each has 1 MiB and is copied a few times while it is sent. 512 of
+	// them would take more memory than the smallest edge has, 512 MiB.
+	windowSize  = 512
+	windowBytes = 16 << 20
 	// sendTimeout bounds one request; the origin's own timeout is 5 s.
 	sendTimeout = 10 * time.Second
 	// retryMin and retryMax bound the pause after a pass in which requests could not be decided.
@@ -60,30 +63,59 @@ func (s *Spool) Run(ctx context.Context, send Sender) error {
 	}
 }
 
+// attempt is a failed attempt to send a request.
+type attempt struct {
+	seq      int64 // of the request
+	internal bool  // an origin answered with an internal error
+}
+
 // drainOnce sends every request in the file once, except those behind one of their source that was not
 // decided. It ends early when nothing could be decided: no origin answers then.
 func (s *Spool) drainOnce(ctx context.Context, send Sender, senders int) (decided int, failed bool, err error) {
-	blocked := map[lane]bool{}
-	for after := int64(0); ; {
-		window, err := s.next(ctx, after, windowSize)
+	blocked := map[lane]attempt{}
+	decided, err = s.sendAll(ctx, send, senders, blocked)
+	if ctx.Err() == nil {
+		s.countFailures(blocked, decided > 0)
+	}
+	return decided, len(blocked) > 0, err
+}
+
+// sendAll sends the requests in the file, window by window, until windowSize of them were read since the last that
+// was decided. One window is not enough to tell that no origin answers: a few large notifications of one account fill
+// it, and an origin may put these off all day.
+func (s *Spool) sendAll(ctx context.Context, send Sender, senders int, blocked map[lane]attempt) (decided int,
+	err error) {
+	for after, undecided := int64(0), 0; undecided < windowSize && ctx.Err() == nil; {
+		window, err := s.nextWindow(ctx, after)
 		if err != nil || len(window) == 0 {
-			return decided, len(blocked) > 0, err
+			return decided, err
 		}
 		after = window[len(window)-1].seq
 		n, err := s.sendWindow(ctx, send, senders, window, blocked)
 		if decided += n; err != nil {
-			return decided, true, err
+			return decided, err
 		}
-		if len(blocked) > 0 && n == 0 || ctx.Err() != nil {
-			return decided, true, nil
+		if undecided += len(window); n > 0 || len(blocked) == 0 { // those that cannot be read say nothing
+			undecided = 0
 		}
 	}
+	return decided, nil
+}
+
+// nextWindow reads the requests after a number that are sent next, at least one if there is one.
+func (s *Spool) nextWindow(ctx context.Context, after int64) (window []entry, err error) {
+	size := int64(0)
+	err = s.each(ctx, after, func(e entry) bool {
+		window, size = append(window, e), size+e.size
+		return len(window) < windowSize && size < s.window
+	})
+	return window, err
 }
 
 // sendWindow sends the requests of a window, those of one lane in their order, and deletes those that were
 // decided. It adds the lanes of the others to blocked.
 func (s *Spool) sendWindow(ctx context.Context, send Sender, senders int, window []entry,
-	blocked map[lane]bool) (decided int, err error) {
+	blocked map[lane]attempt) (decided int, err error) {
 	byLane := map[lane][]*entry{}
 	var order []lane
 	for i := range window {
@@ -97,8 +129,8 @@ func (s *Spool) sendWindow(ctx context.Context, send Sender, senders int, window
 		}
 		byLane[l] = append(byLane[l], &window[i])
 	}
-	var mu sync.Mutex // guards blocked, done and failed
-	var done, failed []*entry
+	var mu sync.Mutex // guards blocked and done
+	var done []*entry
 	work := make(chan lane)
 	var wg sync.WaitGroup
 	for range senders {
@@ -108,7 +140,8 @@ func (s *Spool) sendWindow(ctx context.Context, send Sender, senders int, window
 				mu.Lock()
 				done = append(done, sent...)
 				if len(sent) < len(byLane[l]) {
-					blocked[l], failed = true, append(failed, byLane[l][len(sent)])
+					e := byLane[l][len(sent)]
+					blocked[l] = attempt{e.seq, fieldmark.IsCode(e.failure, fieldmark.CodeInternal)}
 				}
 				mu.Unlock()
 			}
@@ -116,7 +149,7 @@ func (s *Spool) sendWindow(ctx context.Context, send Sender, senders int, window
 	}
 	for _, l := range order {
 		mu.Lock()
-		skip := blocked[l]
+		_, skip := blocked[l]
 		mu.Unlock()
 		if !skip {
 			work <- l
@@ -124,20 +157,17 @@ func (s *Spool) sendWindow(ctx context.Context, send Sender, senders int, window
 	}
 	close(work)
 	wg.Wait()
-	if ctx.Err() == nil {
-		s.countFailures(failed, len(done) > 0)
-	}
 	return len(done), s.delete(done)
 }
 
 // countFailures counts failed attempts of which the requests may be the reason: an origin answered with an internal
 // error, or carried others out. That no origin answers is no reason to give a request up.
-func (s *Spool) countFailures(failed []*entry, others bool) {
+func (s *Spool) countFailures(failed map[lane]attempt, others bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, e := range failed {
-		if others || fieldmark.IsCode(e.failure, fieldmark.CodeInternal) {
-			s.failed[e.seq]++
+	for _, a := range failed {
+		if others || a.internal {
+			s.failed[a.seq]++
 		}
 	}
 }
@@ -201,7 +231,7 @@ func (s *Spool) delete(done []*entry) error {
 	}
 	s.mu.Lock()
 	for _, e := range done {
-		s.remove(e.lane, e.size)
+		s.count(e.account, e.lane, -1, e.size)
 		delete(s.failed, e.seq)
 	}
 	s.mu.Unlock()

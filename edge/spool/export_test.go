@@ -6,11 +6,24 @@ import (
 	"time"
 )
 
-// MaxSenders is how many requests are sent at once.
-const MaxSenders = maxSenders
+// MaxSenders is how many requests are sent at once, and WindowBytes about how many bytes of them are read at once.
+const (
+	MaxSenders  = maxSenders
+	WindowBytes = windowBytes
+)
 
 // SetLimits sets the bounds of a spool.
-func (s *Spool) SetLimits(requests, bytes int64) { s.limitRows, s.limitSize = requests, bytes }
+func (s *Spool) SetLimits(requests, bytes int64) { s.limit = usage{requests, bytes} }
+
+// SetWindow sets after how many bytes a window of requests ends.
+func (s *Spool) SetWindow(bytes int64) { s.window = bytes }
+
+// Accounts returns how many accounts are counted.
+func (s *Spool) Accounts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.accounts)
+}
 
 // SetClock sets the clock of a spool.
 func (s *Spool) SetClock(now func() time.Time) { s.now = now }

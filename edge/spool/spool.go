@@ -16,7 +16,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,20 +30,21 @@ import (
 
 // Bounds of a spool. Beyond one of them nothing more is accepted.
 const (
-	maxRequests = 1_000_000        // a day at eleven a second
-	maxBytes    = 1 << 30          // of rows; some 2 KB each with their indexes
-	maxAge      = 24 * time.Hour   // of the oldest request: after a day people have taken over
-	maxDisk     = 80               // percent of the disk that may be in use: other programs need the rest
-	diskEvery   = time.Second      // between two checks of the disk
-	rowBytes    = 512              // what a row needs beside its content
-	schema      = 1                // PRAGMA user_version
-	commitLimit = 10 * time.Second // for one group
-	maxGroup    = 512              // requests that share a commit: their senders wait for all of them
+	maxRequests     = 1_000_000        // a day at eleven a second
+	maxBytes        = 1 << 30          // of rows; some 2 KB each with their indexes
+	accountFraction = 4                // one account may have a quarter of both: see usage
+	maxAge          = 24 * time.Hour   // of the oldest request: after a day people have taken over
+	maxDisk         = 80               // percent of the disk that may be in use: other programs need the rest
+	diskEvery       = time.Second      // between two checks of the disk
+	rowBytes        = 512              // what a row needs beside its content
+	schema          = 1                // PRAGMA user_version
+	commitLimit     = 10 * time.Second // for one group
+	maxGroup        = 512              // requests that share a commit: their senders wait for all of them
 )
 
 // Why a request is not accepted.
 var (
-	// ErrFull is a spool at one of its bounds, or a disk that is full.
+	// ErrFull is a spool at one of its bounds, an account at its share of them, or a disk that is full.
 	ErrFull = errors.New("the spool is full")
 	// ErrConflict is a request whose identifiers another request in the spool has, with other content.
 	ErrConflict = errors.New("another request in the spool has the same source and externalId")
@@ -80,20 +80,34 @@ type Spool struct {
 
 	mu sync.Mutex
 
-	waiting   []*write
-	leading   bool             // a goroutine commits
-	rows      int64            // in the file, or about to be
-	bytes     int64            // of them
-	oldest    time.Time        // when the oldest row was accepted; zero: the spool is empty
-	lanes     map[lane]int     // number of rows
-	diskAt    time.Time        // of the last check of the disk
-	diskFull  bool             // what it found
-	failed    map[int64]int    // by number: attempts that failed while others succeeded
-	damaged   map[int64]bool   // by number: rows that cannot be read
-	limitRows int64            // maxRequests
-	limitSize int64            // maxBytes
-	now       func() time.Time // of the machine
+	waiting  []*write
+	leading  bool             // a goroutine commits
+	all      usage            // in the file, or about to be
+	accounts map[string]usage // of each account that has rows
+	oldest   time.Time        // when the oldest row was accepted; zero: the spool is empty
+	lanes    map[lane]int     // number of rows
+	diskAt   time.Time        // of the last check of the disk
+	diskFull bool             // what it found
+	failed   map[int64]int    // by number: attempts that failed while others succeeded
+	damaged  map[int64]bool   // by number: rows that cannot be read
+	limit    usage            // maxRequests and maxBytes
+	window   int64            // windowBytes
+	now      func() time.Time // of the machine
 }
+
+// usage is how many rows the spool or an account has, and their bytes with rowBytes for each. An account may have a
+// quarter: 300 notifications a minute of 1 MiB, which one key may send, would otherwise fill the spool in the first
+// minutes of an outage, and every other account would be refused until its end.
+type usage struct{ rows, bytes int64 }
+
+// plus returns the usage with n more rows (fewer if negative), each of which has size bytes of content.
+func (u usage) plus(n, size int64) usage { return usage{u.rows + n, u.bytes + n*(size+rowBytes)} }
+
+// share is what one account may have.
+func (u usage) share() usage { return usage{u.rows / accountFraction, u.bytes / accountFraction} }
+
+// exceeds reports whether there are more rows or bytes than a limit.
+func (u usage) exceeds(limit usage) bool { return u.rows > limit.rows || u.bytes > limit.bytes }
 
 // lane is a hash of an account and a source: requests of one lane are sent one after the other.
 type lane [16]byte
@@ -117,8 +131,9 @@ func laneOf(account, source string) lane {
 // open, if a newer program wrote it, or if its requests were sealed under none of the tokens.
 func Open(ctx context.Context, cfg Config) (*Spool, error) {
 	s := &Spool{dir: cfg.Dir, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)), stored: make(chan struct{}, 1),
-		keys: knownKeys{all: map[[sha256.Size]byte]Key{}}, lanes: map[lane]int{},
-		failed: map[int64]int{}, damaged: map[int64]bool{}, limitRows: maxRequests, limitSize: maxBytes, now: time.Now}
+		keys: knownKeys{all: map[[sha256.Size]byte]Key{}}, accounts: map[string]usage{}, lanes: map[lane]int{},
+		failed: map[int64]int{}, damaged: map[int64]bool{}, limit: usage{maxRequests, maxBytes}, window: windowBytes,
+		now: time.Now}
 	if err := s.open(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("open the spool in %s: %w", cfg.Dir, errors.Join(err, s.Close()))
 	}
@@ -224,57 +239,79 @@ func (s *Spool) create(ctx context.Context) error {
 	return tx.Commit()
 }
 
-// load counts what is in the file, and checks that the oldest request can be read.
+// load counts what is in the file, and checks that one of the oldest requests can be read.
 func (s *Spool) load(ctx context.Context) error {
-	rows, err := s.db.QueryContext(ctx, `SELECT lane, COUNT(*), SUM(LENGTH(sealed)) FROM request GROUP BY lane`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var hash []byte
-		var n, size int64
-		if err := rows.Scan(&hash, &n, &size); err != nil {
-			return err
-		}
-		if len(hash) != len(lane{}) {
-			return errors.New("a row is damaged")
-		}
-		s.lanes[lane(hash)] = int(n)
-		s.rows, s.bytes = s.rows+n, s.bytes+size+n*rowBytes
-	}
-	if err := rows.Err(); err != nil {
+	if err := s.countRows(ctx); err != nil {
 		return err
 	}
 	// If none can be read, the token is missing. A single row may be damaged, and the others are sent.
-	first, err := s.next(ctx, 0, windowSize)
-	if err != nil || len(first) == 0 {
+	var damage error // of the oldest
+	seen, readable := 0, false
+	err := s.each(ctx, 0, func(e entry) bool {
+		if seen++; seen == 1 {
+			damage = e.damage
+		}
+		readable = e.damage == nil
+		return !readable && seen < windowSize
+	})
+	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(first, func(e entry) bool { return e.damage == nil }) {
-		return first[0].damage
+	if !readable {
+		return damage // nil: there are none
 	}
 	s.signal()
 	return s.findOldest(ctx)
 }
 
+// countRows counts the rows in the file. It does not group them in SQL: SQLite would sort them with their content, in
+// temporary files of up to maxBytes, while it finds the length of a column without reading it.
+func (s *Spool) countRows(ctx context.Context) error {
+	rows, err := s.db.QueryContext(ctx, `SELECT account, lane, LENGTH(sealed) FROM request`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var account string
+		var hash []byte
+		var size int64
+		if err := rows.Scan(&account, &hash, &size); err != nil {
+			return err
+		}
+		if len(hash) != len(lane{}) {
+			return errors.New("a row is damaged")
+		}
+		s.count(account, lane(hash), 1, size)
+	}
+	return rows.Err()
+}
+
+// count adds n rows of a size to what is counted, 1 or -1. It is called with mu held, or before the spool is used.
+// Nothing is kept of an account or a lane without rows, so the maps have at most as many entries as there are rows.
+func (s *Spool) count(account string, l lane, n, size int64) {
+	s.all = s.all.plus(n, size)
+	if s.accounts[account] = s.accounts[account].plus(n, size); s.accounts[account].rows <= 0 {
+		delete(s.accounts, account)
+	}
+	if s.lanes[l] += int(n); s.lanes[l] <= 0 {
+		delete(s.lanes, l)
+	}
+}
+
 // findOldest sets when the oldest request that can be read was accepted.
 func (s *Spool) findOldest(ctx context.Context) error {
 	var oldest time.Time
-	for after := int64(0); ; {
-		first, err := s.next(ctx, after, 1)
-		if err != nil {
-			return err
+	err := s.each(ctx, 0, func(e entry) bool {
+		if e.damage != nil {
+			s.setAside(&e)
+			return true
 		}
-		if len(first) == 0 {
-			break
-		}
-		if first[0].damage == nil {
-			oldest = first[0].acceptedAt
-			break
-		}
-		s.setAside(&first[0])
-		after = first[0].seq
+		oldest = e.acceptedAt
+		return false
+	})
+	if err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,7 +328,7 @@ func (s *Spool) setAside(e *entry) {
 		return
 	}
 	s.damaged[e.seq] = true
-	s.remove(e.lane, e.size)
+	s.count(e.account, e.lane, -1, e.size)
 	s.failures.Add(1)
 	s.log.Error("an accepted request cannot be read and is not sent", "id", s.id(e.seq), "err", e.damage)
 }
@@ -321,7 +358,7 @@ func (s *Spool) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := Stats{Accepted: s.accepted.Load(), Delivered: s.delivered.Load(), Refused: s.refused.Load(),
-		Failures: s.failures.Load(), Requests: s.rows, Bytes: s.bytes}
+		Failures: s.failures.Load(), Requests: s.all.rows, Bytes: s.all.bytes}
 	if !s.oldest.IsZero() {
 		v.Oldest = s.now().Sub(s.oldest)
 	}
@@ -346,12 +383,12 @@ func (s *Spool) Find(ctx context.Context, account, id string) (fieldmark.Intake,
 	if !own || err != nil {
 		return fieldmark.Intake{}, false, nil
 	}
-	found, err := s.next(ctx, seq-1, 1)
-	if err != nil || len(found) == 0 || found[0].seq != seq || found[0].account != account ||
-		found[0].damage != nil {
+	var found entry
+	err = s.each(ctx, seq-1, func(e entry) bool { found = e; return false })
+	if err != nil || found.seq != seq || found.account != account || found.damage != nil {
 		return fieldmark.Intake{}, false, err
 	}
-	return s.receipt(&found[0]), true, nil
+	return s.receipt(&found), true, nil
 }
 
 // receipt is the answer to the sender of a request that is in the spool.
@@ -372,30 +409,32 @@ type entry struct {
 	failure    error // of the last attempt to send it
 }
 
-// next reads up to limit requests after a number.
-func (s *Spool) next(ctx context.Context, after int64, limit int) ([]entry, error) {
+// each reads requests after a number in their order until f returns false, one at a time: each may have some 1.4 MB.
+// f must not use the database, which has one connection.
+func (s *Spool) each(ctx context.Context, after int64, f func(entry) bool) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT seq, account, lane, accepted_at, content, sealed FROM request
-		WHERE seq > ? ORDER BY seq LIMIT ?`, after, limit)
+		WHERE seq > ? ORDER BY seq`, after)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
-	var all []entry
 	for rows.Next() {
 		var e entry
 		var hash, content, sealed []byte
 		var at int64
 		if err := rows.Scan(&e.seq, &e.account, &hash, &at, &content, &sealed); err != nil {
-			return nil, err
+			return err
 		}
 		copy(e.lane[:], hash)
 		e.acceptedAt, e.size = time.UnixMicro(at), int64(len(sealed))
 		if e.request, err = s.unseal(content, sealed); err != nil {
 			e.damage = fmt.Errorf("request %d: %w", e.seq, err)
 		}
-		all = append(all, e)
+		if !f(e) {
+			return nil
+		}
 	}
-	return all, rows.Err()
+	return rows.Err()
 }
 
 // seal encrypts a request. Its digest is authenticated with it, so that rows cannot be mixed.

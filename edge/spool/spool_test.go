@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -225,12 +226,12 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestBounds fills a spool to each of its bounds, and the disk.
+// TestBounds fills a spool to each of its bounds, and the disk, with requests of several accounts.
 func TestBounds(t *testing.T) {
 	now := time.Now()
 	for name, limit := range map[string]func(*spool.Spool) error{
-		"requests": func(s *spool.Spool) error { s.SetLimits(3, 1<<30); return nil },
-		"bytes":    func(s *spool.Spool) error { s.SetLimits(1000, 3_500); return nil },
+		"requests": func(s *spool.Spool) error { s.SetLimits(8, 1<<30); return nil },
+		"bytes":    func(s *spool.Spool) error { s.SetLimits(1000, 14_000); return nil },
 		"disk":     func(s *spool.Spool) error { return s.SetPages(t.Context(), 10) },
 		"age": func(s *spool.Spool) error {
 			s.SetClock(func() time.Time { now = now.Add(9 * time.Hour); return now })
@@ -249,7 +250,7 @@ func TestBounds(t *testing.T) {
 				if i == 200 {
 					t.Fatal("200 requests are accepted")
 				}
-				r := newRequest("acme", "desk", strconv.Itoa(i))
+				r := newRequest("account "+strconv.Itoa(i%5), "desk", strconv.Itoa(i))
 				r.Agent = strings.Repeat("a", 500)
 				if _, err = s.Accept(r); err == nil {
 					kept = append(kept, r.ExternalID)
@@ -261,14 +262,24 @@ func TestBounds(t *testing.T) {
 			if n := s.Stats().Requests; n != int64(len(kept)) || n == 0 {
 				t.Errorf("%d requests in the spool, %d were accepted", n, len(kept))
 			}
+			other := newRequest("other", "desk", "0")
+			other.Agent = strings.Repeat("a", 500)
+			if _, err := s.Accept(other); err == nil {
+				t.Error("a request of another account is accepted")
+			}
 			s.Close()
 			s = open(t, dir)
 			defer s.Close()
+			var mu sync.Mutex
 			var sent []string
 			drain(t, s, func(_ context.Context, r fieldmark.SpooledRequest) (fieldmark.Intake, error) {
+				mu.Lock()
+				defer mu.Unlock()
 				sent = append(sent, r.ExternalID)
 				return fieldmark.Intake{State: fieldmark.IntakeMission}, nil
 			})
+			slices.Sort(sent) // the accounts do not wait for each other
+			slices.Sort(kept)
 			if !slices.Equal(sent, kept) {
 				t.Errorf("sent %q, want %q", sent, kept)
 			}
@@ -277,6 +288,165 @@ func TestBounds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestShare: one account can use a quarter of a spool, also after a restart and after its requests were sent; another
+// account has its own quarter. What is not stored, or cannot be read, does not count.
+func TestShare(t *testing.T) {
+	for name, limits := range map[string][2]int64{"requests": {16, 1 << 30}, "bytes": {1000, 4 * 5_000}} {
+		t.Run(name, func(t *testing.T) {
+			dir, id := t.TempDir(), 10 // all ids have two digits, so that all requests have the same size
+			s := open(t, dir)
+			s.SetLimits(limits[0], limits[1])
+			// fill returns how many requests of an account are accepted.
+			fill := func(account string) (n int) {
+				t.Helper()
+				for range 20 {
+					id++
+					if _, err := s.Accept(newRequest(account, "service", strconv.Itoa(id))); err != nil {
+						if !errors.Is(err, spool.ErrFull) {
+							t.Fatalf("%s is refused with %v, want ErrFull", account, err)
+						}
+						return n
+					}
+					n++
+				}
+				t.Fatalf("%d requests of %s are accepted", n, account)
+				return n
+			}
+			first := newRequest("acme", "damaged", "10")
+			accept(t, s, first)
+			accept(t, s, first) // it is there
+			conflict := newRequest("acme", "damaged", "10")
+			conflict.Content[0]++
+			if _, err := s.Accept(conflict); !errors.Is(err, spool.ErrConflict) {
+				t.Fatalf("conflict: %v", err)
+			}
+			share := fill("acme") + 1
+			if name == "requests" && share != 4 || share < 2 {
+				t.Errorf("%d requests of an account are accepted, want a quarter", share)
+			}
+			if n := fill("best"); n != share {
+				t.Errorf("%d requests of another account are accepted, want %d", n, share)
+			}
+			s.Close()
+			s = open(t, dir)
+			s.SetLimits(limits[0], limits[1])
+			if a, b := fill("acme"), fill("third"); a != 0 || b != share {
+				t.Errorf("after a restart: %d more of the same account and %d of a new one, want 0 and %d", a, b, share)
+			}
+			if err := s.Damage(t.Context(), "damaged"); err != nil {
+				t.Fatal(err)
+			}
+			s.Close()
+			s = open(t, dir)
+			defer s.Close()
+			s.SetLimits(limits[0], limits[1])
+			if n := fill("acme"); n != 1 {
+				t.Errorf("after one row was set aside: %d more are accepted, want 1", n)
+			}
+			drain(t, s, func(context.Context, fieldmark.SpooledRequest) (fieldmark.Intake, error) {
+				return fieldmark.Intake{State: fieldmark.IntakeMission}, nil
+			})
+			if n := s.Accounts(); n != 0 {
+				t.Errorf("%d accounts are counted in an empty spool", n)
+			}
+			if n := fill("acme"); n != share {
+				t.Errorf("after all were sent: %d are accepted, want %d", n, share)
+			}
+		})
+	}
+}
+
+// heap returns how many bytes are in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // what pools keep for one more collection
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestMemory: a spool of many of the largest notifications is opened and sent with the memory of a few of them.
+func TestMemory(t *testing.T) {
+	const requests = 48
+	dir := t.TempDir()
+	s := open(t, dir)
+	body := make([]byte, fieldmark.MaxAlertBody)
+	for i := range requests {
+		r := newRequest("acme", "s"+strconv.Itoa(i), "1")
+		r.Body = body
+		accept(t, s, r)
+	}
+	s.Close()
+	var start, opened runtime.MemStats
+	runtime.ReadMemStats(&start)
+	s = open(t, dir)
+	defer s.Close()
+	runtime.ReadMemStats(&opened)
+	if n := opened.TotalAlloc - start.TotalAlloc; n > 2*spool.WindowBytes {
+		t.Errorf("to open it allocates %d bytes, want at most %d", n, 2*spool.WindowBytes)
+	}
+	var once sync.Once
+	before, held := heap(), int64(0)
+	drain(t, s, func(context.Context, fieldmark.SpooledRequest) (fieldmark.Intake, error) {
+		once.Do(func() { held = heap() - before }) // the other senders wait for it
+		return fieldmark.Intake{State: fieldmark.IntakeMission}, nil
+	})
+	if held > 2*spool.WindowBytes {
+		t.Errorf("%d bytes are held while requests are sent, want at most %d", held, 2*spool.WindowBytes)
+	}
+	if n := s.Stats().Delivered; n != requests {
+		t.Errorf("%d are sent, want %d", n, requests)
+	}
+}
+
+// TestLargeRequest: a request that fills a window is sent. While an origin puts it off, those of others behind it are
+// sent, and as these succeed it is given up.
+func TestLargeRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, t.TempDir())
+		defer s.Close()
+		large := newRequest("acme", "large", "1")
+		large.Body = make([]byte, 10_000)
+		s.SetWindow(10_000)
+		accept(t, s, large)
+		s.SetClock(func() time.Time { return time.Now().Add(13 * time.Hour) }) // old enough to be given up
+		var tries, given atomic.Int64
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			_ = s.Run(ctx, func(_ context.Context, r fieldmark.SpooledRequest) (fieldmark.Intake, error) {
+				switch {
+				case r.Source != "large":
+				case r.Failures == 0:
+					tries.Add(1)
+					return fieldmark.Intake{}, fieldmark.Errorf(fieldmark.CodeOverloaded, "later")
+				default:
+					given.Store(int64(r.Failures))
+					return fieldmark.Intake{State: fieldmark.IntakeRefused}, nil
+				}
+				return fieldmark.Intake{State: fieldmark.IntakeMission}, nil
+			})
+		})
+		for i := 0; given.Load() == 0 && i < 20; i++ {
+			accept(t, s, newRequest("best", "desk", strconv.Itoa(i)))
+			for range 100 { // 10 s, more than the pause between two passes
+				if time.Sleep(100 * time.Millisecond); !s.Holds("best", "desk") {
+					break
+				}
+			}
+			if s.Holds("best", "desk") {
+				t.Fatalf("request %d behind the large one is not sent after %d tries", i, tries.Load())
+			}
+		}
+		synctest.Wait()
+		if given.Load() < 10 || s.Stats().Requests != 0 {
+			t.Errorf("after %d tries: given up after %d, %+v; want it empty", tries.Load(), given.Load(), s.Stats())
+		}
+		stop()
+		running.Wait()
+	})
 }
 
 // TestOrder checks that requests of a source are sent in their order while some are not decided at first, that another
