@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -21,6 +22,9 @@ const (
 	// maxAlerts bounds the notifications that wait for the database. Others get 503: alerting tools retry a
 	// 5xx, but drop a notification after a 429 or after their own timeout.
 	maxAlerts = 32
+	// maxAccountAlerts bounds those of one account. A notification with mode=alert may take a hundred transactions:
+	// with all of maxAlerts one account could keep the alerts of every other one waiting.
+	maxAccountAlerts = maxAlerts / 4
 	// Long enough for the notifications in progress to be written.
 	alertRetry = 2 * time.Second
 )
@@ -28,7 +32,39 @@ const (
 // alertAPI receives notifications of alerting tools.
 type alertAPI struct {
 	missions *mission.Service
-	slots    chan struct{} // semaphore of the notifications in progress, maxAlerts
+	slots    accountSlots // of the notifications in progress
+}
+
+// accountSlots limits the notifications in progress, in total and of each account.
+type accountSlots struct {
+	mu        sync.Mutex
+	inUse     int
+	byAccount map[string]int // of accounts that have some, so at most maxAlerts
+}
+
+func newAlertAPI(missions *mission.Service) *alertAPI {
+	return &alertAPI{missions: missions, slots: accountSlots{byAccount: map[string]int{}}}
+}
+
+// acquire reserves a slot for an account and reports whether one was free. The caller then calls release once.
+func (s *accountSlots) acquire(account string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inUse >= maxAlerts || s.byAccount[account] >= maxAccountAlerts {
+		return false
+	}
+	s.inUse++
+	s.byAccount[account]++
+	return true
+}
+
+func (s *accountSlots) release(account string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inUse--
+	if s.byAccount[account]--; s.byAccount[account] == 0 {
+		delete(s.byAccount, account)
+	}
 }
 
 // alertParams are the query parameters that control how alerts become missions.
@@ -76,13 +112,11 @@ func (a *alertAPI) receive(source string) func(*call) error {
 		}
 		// A full queue is answered at once, so that the tool repeats the notification before
 		// its own timeout.
-		select {
-		case a.slots <- struct{}{}:
-			defer func() { <-a.slots }()
-		default:
+		if !a.slots.acquire(c.key.Account) {
 			return &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: alertRetry,
 				Detail: "too many notifications at once; send this one again"}
 		}
+		defer a.slots.release(c.key.Account)
 		report, err := a.missions.ReceiveAlerts(c.r.Context(), c.key.Account, n, o)
 		if fieldmark.IsCode(err, fieldmark.CodeDailyLimit) { // senders drop an alert after 429
 			return &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: alertRetry,

@@ -1,11 +1,15 @@
 package api_test
 
 import (
+	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // TestRepeatedAlert: a repeated alert increments its count and does not change the
@@ -26,6 +30,69 @@ func TestRepeatedAlert(t *testing.T) {
 	}
 	fx.mustSend(200, request{method: "PATCH", path: path, key: fx.keyWithEveryScope(), body: `{"description":"seen"}`,
 		header: map[string]string{"If-Match": tag}}, nil)
+}
+
+// TestAlertShare: an account has at most a quarter of the notifications in progress, also while the database is slow.
+// The others are answered at once with 503, and those of other accounts are received.
+func TestAlertShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const total, share, senders = 32, 8, 40
+		fx := newFixture(t, nil)
+		keys := []string{fx.creator, fx.otherKey}
+		for _, account := range []string{"third", "fourth", "fifth"} {
+			if err := fx.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+				return tx.PutAccount(ctx, account, fieldmark.At(time.Now()))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			keys = append(keys, fx.key(account, fieldmark.ScopeMissionCreate))
+		}
+		free := make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := fx.store.Write(context.Background(), func(context.Context, *store.Tx) error {
+				<-free
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		var received, refused atomic.Int64
+		waiting := 0
+		for i, key := range keys {
+			refused.Store(0)
+			for range senders {
+				all.Go(func() {
+					rec := fx.send(request{method: "POST", path: alertmanager, key: key,
+						body: group("g", "A/high/resolved")})
+					switch {
+					case rec.Code == 200:
+						received.Add(1)
+					case rec.Code == 503 && rec.Header().Get("Retry-After") != "" &&
+						fx.problem(rec).Code == fieldmark.CodeOverloaded:
+						refused.Add(1)
+					default:
+						t.Errorf("status %d: %s", rec.Code, rec.Body)
+					}
+				})
+			}
+			synctest.Wait()
+			want := min(share, total-waiting)
+			waiting += want
+			if got := senders - int(refused.Load()); got != want {
+				t.Errorf("account %d: %d notifications are in progress, want %d", i, got, want)
+			}
+		}
+		close(free)
+		all.Wait()
+		if received.Load() != total {
+			t.Errorf("%d were received, want %d", received.Load(), total)
+		}
+		for range share + 1 { // what is released can be used again
+			fx.wantReport("afterwards", alertmanager, group("g", "A/high/resolved"), "1: 0c 0m 0r 1i")
+		}
+	})
 }
 
 // returned is an alert that fires again after its mission has ended.

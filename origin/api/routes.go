@@ -92,7 +92,7 @@ func (s *server) routes(cfg Config) []*route {
 	// Part of ETags: a release that generates other bytes must not answer 304 to those of another.
 	version := strconv.Itoa(llms.TemplateVersion) + "-" + cfg.Version
 	missions := &missionAPI{missions: o.Missions}
-	alerts := &alertAPI{o.Missions, make(chan struct{}, maxAlerts)}
+	alerts := newAlertAPI(o.Missions)
 	// Edges may accept some of these while no origin can be reached, so newIntakeAPI needs them.
 	create := slices.Concat(missions.routes(), alerts.routes())
 	const admin = fieldmark.PathAdminAPI
