@@ -68,6 +68,29 @@ func (t *Time) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// maxOffset exceeds every offset from UTC that was ever in use.
+const maxOffset = 16 * time.Hour
+
+// FirstInstant returns the first instant at which the clock of a zone shows the wall time or a later one, in that
+// zone. The wall time is given as if it were UTC. time.Date guarantees neither which of two instants it returns for a
+// repeated wall time nor the direction in which it moves a skipped one, so a day whose midnight is skipped could begin
+// on the day before, and adjacent opening hours could overlap or leave a gap.
+func FirstInstant(wall time.Time, zone *time.Location) time.Time {
+	at := wall.Add(-maxOffset).In(zone)
+	for {
+		_, offset := at.Zone()
+		_, until := at.ZoneBounds()
+		found := wall.Add(-time.Duration(offset) * time.Second).In(zone)
+		if found.Before(at) {
+			return at // the wall time was skipped by the last change of the offset
+		}
+		if until.IsZero() || found.Before(until) {
+			return found
+		}
+		at = until.In(zone)
+	}
+}
+
 // Milli is a number in thousandths, so that every host and scoring module computes the
 // same value. On the wire it is a decimal number.
 type Milli int64

@@ -112,7 +112,8 @@ func (h *missionHandler) showBoard(req *request, query url.Values, status int, b
 		return h.show(req, status, "board", web.Page{Title: "Board", Errors: bad, Data: d})
 	}
 	// A day before and after, to see overlaps with visits of the weeks beside it.
-	week, err := h.missions.Board(req.r.Context(), d.Account, monday.AddDate(0, 0, -1), monday.AddDate(0, 0, 8))
+	week, err := h.missions.Board(req.r.Context(), d.Account, fieldmark.FirstInstant(monday.AddDate(0, 0, -1), zone),
+		fieldmark.FirstInstant(monday.AddDate(0, 0, 8), zone))
 	if err != nil {
 		return err
 	}
@@ -188,11 +189,11 @@ func parseZone(name string) (*time.Location, error) {
 	return nil, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Enter a time zone such as Europe/Zurich.")
 }
 
-// parseWeek returns the Monday of an ISO 8601 week such as 2026-W48, in the time zone of now; of the current
-// one if it is empty.
+// parseWeek returns the Monday of an ISO 8601 week such as 2026-W48; of the current one if it is empty. It is a date,
+// at 00:00 UTC, and no instant: some zones skip a midnight.
 // The year is bounded, so arithmetic with weeks cannot overflow.
 func parseWeek(text string, now time.Time) (time.Time, error) {
-	day := now
+	day := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
 	if text != "" {
 		var year, week int
 		if _, err := fmt.Sscanf(text, "%4d-W%2d", &year, &week); err != nil || week < 1 || week > 53 || year < 1971 ||
@@ -200,11 +201,11 @@ func parseWeek(text string, now time.Time) (time.Time, error) {
 			return time.Time{}, fieldmark.Errorf(fieldmark.CodeInvalidParameter, "Enter a week such as 2026-W48.")
 		}
 		// 4 January is always in week 1 (ISO 8601).
-		day = time.Date(year, 1, 4, 12, 0, 0, 0, now.Location()).AddDate(0, 0, 7*(week-1))
+		day = time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC).AddDate(0, 0, 7*(week-1))
 	}
 	// Monday is the first day (ISO 8601).
 	back := (int(day.Weekday()) + 6) % 7
-	return time.Date(day.Year(), day.Month(), day.Day()-back, 0, 0, 0, 0, now.Location()), nil
+	return day.AddDate(0, 0, -back), nil
 }
 
 // weeks fills the columns and the links to other weeks.
@@ -345,9 +346,9 @@ func (d *boardData) fill(week mission.Week, monday, now time.Time, canWrite bool
 	}
 	// Cards are shared between cells: a visit over midnight is one card.
 	cards := d.overlaps(week.Planned, now, canWrite)
-	var days [8]time.Time // midnight: a day has 23 to 25 hours where the clocks change
+	var days [8]time.Time // when each begins: a day has 23 to 25 hours where the clocks change
 	for i := range days {
-		days[i] = monday.AddDate(0, 0, i)
+		days[i] = fieldmark.FirstInstant(monday.AddDate(0, 0, i), now.Location())
 	}
 	for _, card := range cards {
 		start, end := card.Scheduled.Start.Std(), card.Scheduled.End.Std()

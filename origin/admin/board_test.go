@@ -178,6 +178,25 @@ func TestBoardClockChange(t *testing.T) {
 	}
 }
 
+// TestBoardMissingMidnight: a day whose midnight the clocks skip has a column, from the first instant of that day.
+func TestBoardMissingMidnight(t *testing.T) {
+	b := newBrowser(t, false)
+	b.signIn()
+	b.visit("saturday", "ann", "2026-09-06T03:15:00Z", "2026-09-06T03:45:00Z") // 23:15
+	b.visit("sunday", "ann", "2026-09-06T04:15:00Z", "2026-09-06T04:45:00Z")   // 01:15, when there is no 00:15
+	b.visit("evening", "ann", "2026-09-07T02:15:00Z", "2026-09-07T02:45:00Z")  // 23:15 on Sunday
+	b.visit("monday", "ann", "2026-09-07T03:15:00Z", "2026-09-07T03:45:00Z")   // 00:15
+	const board = "/admin/board?account=default&zone=America/Santiago&week="
+	for week, want := range map[string][]string{
+		"2026-W36": {"ann 09-05 saturday", "ann 09-06 sunday", "ann 09-06 evening"}, "2026-W37": {"ann 09-07 monday"},
+	} {
+		if got := cells(b.page(board + week)); !slices.Equal(got, want) {
+			t.Errorf("%s shows %q, want %q", week, got, want)
+		}
+	}
+	b.page(board+"2026-W36", "Sat 5 Sep", "Sun 6 Sep", "week=2026-W35", "week=2026-W37")
+}
+
 // TestBoardRowLimit: a board shows at most 60 assignees and says how many more there are; everybody who had a
 // visit lately has a row.
 func TestBoardRowLimit(t *testing.T) {

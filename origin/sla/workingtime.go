@@ -135,11 +135,11 @@ func (w WorkingTime) each(from time.Time, yield func(opens, closes time.Time) bo
 			continue
 		}
 		for _, h := range windows {
-			closes := instant(date.Add(time.Duration(h.to)*time.Minute), w.zone)
+			closes := fieldmark.FirstInstant(date.Add(time.Duration(h.to)*time.Minute), w.zone)
 			if !closes.After(from) {
 				continue
 			}
-			opens := instant(date.Add(time.Duration(h.from)*time.Minute), w.zone)
+			opens := fieldmark.FirstInstant(date.Add(time.Duration(h.from)*time.Minute), w.zone)
 			if opens.Before(from) {
 				opens = from
 			}
@@ -168,28 +168,4 @@ func compareDates(a, b fieldmark.HolidayDate) int {
 		}
 	}
 	return 0
-}
-
-// maxOffset exceeds every offset from UTC that was ever in use.
-const maxOffset = 16 * time.Hour
-
-// instant returns the first instant at which the clock of a zone shows the wall
-// time or a later one. The wall time is given as if it were UTC. time.Date
-// guarantees neither which of two instants it returns for a repeated wall time nor
-// the direction in which it moves a skipped one, so adjacent windows could overlap
-// or leave a gap.
-func instant(wall time.Time, zone *time.Location) time.Time {
-	at := wall.Add(-maxOffset).In(zone)
-	for {
-		_, offset := at.Zone()
-		_, until := at.ZoneBounds()
-		found := wall.Add(-time.Duration(offset) * time.Second).In(zone)
-		if found.Before(at) {
-			return at // the wall time was skipped by the last change of the offset
-		}
-		if until.IsZero() || found.Before(until) {
-			return found
-		}
-		at = until.In(zone)
-	}
 }

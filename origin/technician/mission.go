@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/mission"
@@ -85,10 +84,8 @@ func (h *handler) showMission404(req *request) error {
 
 // Times are in the zone of the account: the phone of a technician may be set to another one.
 func (h *handler) missionData(req *request, v *mission.Visit) (d missionData, err error) {
-	now := req.now.In(req.zone)
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, req.zone)
 	d = missionData{pageData: h.pageOf(req), Visit: *v, Path: req.missionPath(v.ID),
-		When: span(v.Scheduled, req.zone, today), PlaceLines: place(v.Location), Open: isOpen(v.Status),
+		When: req.span(v.Scheduled), PlaceLines: place(v.Location), Open: isOpen(v.Status),
 		Clocks: clocksOf(v, req), Moved: v.MovedAt.String()}
 	d.Map, d.Site = mapLinks(v.Location)
 	if v.Contact != nil {

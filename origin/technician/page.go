@@ -69,9 +69,7 @@ type card struct {
 
 // list shows the missions of today and tomorrow, and open ones from before.
 func (h *handler) list(req *request) error {
-	now := req.now.In(req.zone)
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, req.zone)
-	tomorrow, end := today.AddDate(0, 0, 1), today.AddDate(0, 0, 2)
+	today, tomorrow, end := req.day(0), req.day(1), req.day(2)
 	visits, err := h.Missions.Visits.List(req.r.Context(), req.link.Account, req.link.Assignee.ID, today, end)
 	if err != nil {
 		return err
@@ -80,7 +78,7 @@ func (h *handler) list(req *request) error {
 		{Title: "Today", Date: today.Format("Monday, 2 January")},
 		{Title: "Tomorrow", Date: tomorrow.Format("Monday, 2 January")}}}
 	for _, v := range visits {
-		c := card{Visit: v, Path: req.missionPath(v.ID), When: span(v.Scheduled, req.zone, today),
+		c := card{Visit: v, Path: req.missionPath(v.ID), When: req.span(v.Scheduled),
 			Place: strings.Join(place(v.Location), ", "), Open: isOpen(v.Status)}
 		if clocks := clocksOf(&v, req); len(clocks) > 0 && c.Open {
 			c.Due = &clocks[0]
@@ -99,15 +97,22 @@ func isOpen(s fieldmark.MissionStatus) bool {
 	return slices.Contains(fieldmark.OpenStatuses(), s) && s != fieldmark.MissionUnableToComplete
 }
 
+// day returns the first instant of today, or of the day that many days later. It counts in calendar days of the
+// account: one has 23 or 25 hours where clocks change, and some zones skip its midnight.
+func (req *request) day(later int) time.Time {
+	now := req.now.In(req.zone)
+	return fieldmark.FirstInstant(time.Date(now.Year(), now.Month(), now.Day()+later, 0, 0, 0, 0, time.UTC), req.zone)
+}
+
 // span writes the time of a visit, with its day unless that is shown.
 // The days shown are today and tomorrow, so a visit of another day gets its date.
-func span(s *fieldmark.Span, zone *time.Location, day time.Time) string {
+func (req *request) span(s *fieldmark.Span) string {
 	if s == nil {
 		return "No time set"
 	}
-	start, end := s.Start.Std().In(zone), s.End.Std().In(zone)
+	start, end := s.Start.Std().In(req.zone), s.End.Std().In(req.zone)
 	text := start.Format("15:04") + "–" + end.Format("15:04")
-	if start.Before(day) || !start.Before(day.AddDate(0, 0, 2)) {
+	if start.Before(req.day(0)) || !start.Before(req.day(2)) {
 		text = start.Format("Mon 2 Jan ") + text
 	}
 	return text

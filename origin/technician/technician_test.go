@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -289,6 +290,34 @@ func TestList(t *testing.T) {
 			t.Errorf("the list has %s", absent)
 		}
 	}
+}
+
+// TestListMissingMidnight: today is the day that the clocks show, also where they skip its midnight.
+func TestListMissingMidnight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		zone, err := time.LoadLocation("America/Santiago")
+		must(t, err)
+		time.Sleep(time.Until(time.Date(2000, 10, 15, 12, 0, 0, 0, zone)))
+		f := newFixture(t)
+		name := zone.String()
+		_, _, err = f.service.Access.Accounts.Put(t.Context(), "default", fieldmark.AccountRequest{Name: "Default",
+			TimeZone: &name})
+		must(t, err)
+		l := f.link("")
+		f.dispatch("ann", 11)         // 23:00 today
+		next := f.dispatch("ann", 35) // 23:00 tomorrow
+		a := f.get(l.Path)
+		a.wants(t, 200, "Sunday, 15 October", "Monday, 16 October", "Mast 1 of ann", "Mast 2 of ann")
+		today, _, _ := strings.Cut(a.body, "Monday, 16 October")
+		if !strings.Contains(today, "Mast 1 of ann") || strings.Contains(today, "Mast 2 of ann") {
+			t.Errorf("the mission of this evening is not below today, or that of tomorrow is: %s", a.body)
+		}
+		for _, path := range []string{l.Path, l.Path + "missions/" + next.ID} {
+			if a := f.get(path); !strings.Contains(a.body, "23:00–00:00") || strings.Contains(a.body, "16 Oct 23:00") {
+				t.Errorf("%s shows the time of tomorrow with its date: %s", path, a.body)
+			}
+		}
+	})
 }
 
 // TestActs walks a mission with forms as browsers without scripts send them.

@@ -66,20 +66,27 @@ type Plan struct {
 	matcher    *panel.Matcher
 }
 
-// Schedule is when questions are asked.
+// Schedule is when questions are asked. Its days are calendar days of Zone: one on which clocks change has 23 or 25
+// hours, and some zones skip its midnight.
 type Schedule struct {
-	From     time.Time // midnight of the first day in its zone
-	Days     int
-	Runs     int           // of each question, engine and day
-	Start    time.Duration // of the window, after midnight
-	End      time.Duration
-	ZoneName string
+	From  time.Time // the date of the first day, at 00:00 UTC: no instant
+	Days  int
+	Runs  int           // of each question, engine and day
+	Start time.Duration // of the window, as a time of day
+	End   time.Duration
+	Zone  *time.Location
 }
 
-// Day returns the midnight at which a day begins.
-// It counts in calendar days: a day on which clocks change has 23 or 25 hours.
-func (s *Schedule) Day(n int) time.Time {
-	return time.Date(s.From.Year(), s.From.Month(), s.From.Day()+n, 0, 0, 0, 0, s.From.Location())
+// Date returns the date of a day.
+func (s *Schedule) Date(n int) string { return s.From.AddDate(0, 0, n).Format(time.DateOnly) }
+
+// Day returns the first instant of a day.
+func (s *Schedule) Day(n int) time.Time { return s.At(n, 0) }
+
+// At returns the first instant of a day at which clocks show a time of day or a later one. 24 hours are the end of
+// the day.
+func (s *Schedule) At(n int, clock time.Duration) time.Time {
+	return fieldmark.FirstInstant(s.From.AddDate(0, 0, n).Add(clock), s.Zone)
 }
 
 // Engine is an engine of a plan.
@@ -291,8 +298,7 @@ func (s *Schedule) read(r *reader, n *yaml.Node) {
 	// The usual window is when people ask.
 	from, window := "", "07:00-22:00"
 	var fromAt, windowAt *yaml.Node
-	s.Runs, s.ZoneName = 1, "UTC"
-	zone := time.UTC
+	s.Runs, s.Zone = 1, time.UTC
 	r.object(n, fields{
 		"from!": func(n *yaml.Node) { from, fromAt = n.Value, n },
 		"days!": r.integer(&s.Days, 1, MaxDays),
@@ -307,7 +313,7 @@ func (s *Schedule) read(r *reader, n *yaml.Node) {
 			found, err := time.LoadLocation(n.Value)
 			if r.want(err == nil && n.Value != "" && n.Value != "Local", n,
 				"must be a time zone such as Europe/Vienna") {
-				zone, s.ZoneName = found, n.Value
+				s.Zone = found
 			}
 		},
 	})
@@ -320,7 +326,7 @@ func (s *Schedule) read(r *reader, n *yaml.Node) {
 	}
 	if fromAt != nil {
 		var err error
-		s.From, err = time.ParseInLocation(time.DateOnly, from, zone)
+		s.From, err = time.Parse(time.DateOnly, from)
 		r.want(err == nil, fromAt, "must be a date such as 2026-11-24")
 	}
 }

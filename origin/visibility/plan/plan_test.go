@@ -94,6 +94,33 @@ func TestGoodPlan(t *testing.T) {
 	}
 }
 
+// TestMissingMidnight: where clocks change at midnight, the day of the change begins at 01:00 and is a day of its own.
+func TestMissingMidnight(t *testing.T) {
+	for _, one := range []struct {
+		zone, from string
+		day        int
+		want       string
+	}{
+		{"America/Santiago", "2026-09-01", 4, "2026-09-05T00:00:00-04:00"},
+		{"America/Santiago", "2026-09-01", 5, "2026-09-06T01:00:00-03:00"},
+		{"America/Santiago", "2026-09-01", 6, "2026-09-07T00:00:00-03:00"},
+		{"America/Santiago", "2026-09-06", 0, "2026-09-06T01:00:00-03:00"},
+		{"America/Santiago", "2026-04-03", 2, "2026-04-05T00:00:00-04:00"},
+		{"America/Havana", "2026-03-08", 0, "2026-03-08T01:00:00-04:00"},
+		{"America/Havana", "2026-11-01", 0, "2026-11-01T00:00:00-04:00"}, // shown twice: the first one
+		{"Africa/Cairo", "2026-04-23", 1, "2026-04-24T01:00:00+03:00"},
+		{"Europe/Vienna", "2026-03-29", 1, "2026-03-30T00:00:00+02:00"},
+	} {
+		p, err := parse(t, "Europe/Vienna", one.zone, "2026-11-24", one.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Schedule.Day(one.day).Format(time.RFC3339); got != one.want {
+			t.Errorf("day %d from %s in %s begins at %s, want %s", one.day, one.from, one.zone, got, one.want)
+		}
+	}
+}
+
 // TestHashes: what is asked changes the hash of the plan; money, keys and the order of questions do not.
 func TestHashes(t *testing.T) {
 	hash := func(edits ...string) string {

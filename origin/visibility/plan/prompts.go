@@ -171,8 +171,8 @@ func (p *Plan) setHash() {
 	s := &p.Schedule
 	p.Hash = digest(map[string]any{"form": 1, "study": p.Study, "prompts": p.PromptsHash, "panel": p.PanelHash,
 		"locale": p.Locale, "search": p.Search, "engines": engines, "schedule": map[string]any{
-			"from": s.From.Format("2006-01-02"), "days": s.Days, "runs": s.Runs, "window": []any{s.Start.String(),
-				s.End.String()}, "zone": s.ZoneName}})
+			"from": s.Date(0), "days": s.Days, "runs": s.Runs, "window": []any{s.Start.String(),
+				s.End.String()}, "zone": s.Zone.String()}})
 }
 
 // Contains reports whether a question has a text, such as a key, which must not be sent.

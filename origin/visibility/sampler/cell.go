@@ -25,7 +25,7 @@ func (c Cell) id(p *plan.Plan) string {
 }
 
 // dayName is the date in the zone of the plan, which people of that place would call the day.
-func dayName(p *plan.Plan, day int) string { return p.Schedule.Day(day).Format(time.DateOnly) }
+func dayName(p *plan.Plan, day int) string { return p.Schedule.Date(day) }
 
 // cellsOf returns the cells of a day in the order in which they are asked. It is random, so that what changes
 // during a day meets all engines and questions alike, and the same after every start of the process. Calls are
@@ -46,8 +46,9 @@ func (s *Study) cellsOf(day int) []Cell {
 	// The day is part of the seed, so that no question has the same hour every day.
 	seed := sha256.Sum256([]byte(strings.Join([]string{p.Study, string(p.Hash), dayName(p, day)}, "\n")))
 	rand.New(rand.NewChaCha8(seed)).Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
-	midnight := p.Schedule.Day(day)
-	start, width := midnight.Add(p.Schedule.Start), p.Schedule.End-p.Schedule.Start
+	// Clocks can change within the window.
+	start := p.Schedule.At(day, p.Schedule.Start)
+	width := p.Schedule.At(day, p.Schedule.End).Sub(start)
 	for i := range cells {
 		// Divided first: the width times the number of a cell can exceed 64 bits of nanoseconds.
 		cells[i].Due = start.Add(width / time.Duration(len(cells)) * time.Duration(i))

@@ -108,8 +108,8 @@ func (s *Study) Prune(now time.Time) (removed int, err error) {
 	for _, e := range s.done() {
 		for day := range s.days() {
 			// Kept for so many days after the day of the answer, not after the study.
-			end := s.Plan.Schedule.Day(day + 1)
-			if dayName(s.Plan, day) != e.Cell[:len(time.DateOnly)] || now.Before(end.AddDate(0, 0, s.Plan.Keep)) {
+			until := s.Plan.Schedule.Day(day + 1 + s.Plan.Keep)
+			if dayName(s.Plan, day) != e.Cell[:len(time.DateOnly)] || now.Before(until) {
 				continue
 			}
 			gone, err := remove(s.answerPath(e.Cell))

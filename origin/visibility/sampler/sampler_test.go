@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +40,7 @@ type study struct {
 	questions, days, runs int
 	budget, prices        string // of the plan
 	engines               int
+	zone                  string // UTC if empty
 }
 
 // load writes and reads the plan, whose first day is the present one.
@@ -48,10 +50,15 @@ func (s study) load(t testing.TB) (*plan.Plan, plan.Texts) {
 	if prices == "" {
 		prices = "{free: true}"
 	}
+	zone, err := time.LoadLocation(s.zone)
+	if err != nil {
+		t.Fatal(err)
+	}
 	text := fmt.Sprintf("form: 1\nstudy: test\nbrand: acme\nprompts: q.yaml\npanel: p.yaml\nlocale: de-AT\n"+
 		"search: off\n"+
-		"schedule: {from: %s, days: %d, runs: %d, window: \"06:00-18:00\"}\nbudget: {usd: %q}\nengines:\n",
-		time.Now().UTC().Format(time.DateOnly), s.days, max(s.runs, 1), s.budget)
+		"schedule: {from: %s, days: %d, runs: %d, window: \"06:00-18:00\", zone: %s}\n"+
+		"budget: {usd: %q}\nengines:\n",
+		time.Now().In(zone).Format(time.DateOnly), s.days, max(s.runs, 1), zone, s.budget)
 	for i := range max(s.engines, 1) {
 		text += fmt.Sprintf("  - {id: e%d, adapter: openai-chat, baseURL: \"http://127.0.0.1:1/v1\", model: m, "+
 			"keyEnv: TEST_KEY, concurrency: 16, rpm: 10000, maxOutputTokens: 100, prices: %s}\n", i, prices)
@@ -201,6 +208,45 @@ func TestStudy(t *testing.T) {
 		time.Sleep(3 * 24 * time.Hour)
 		if n, err := st.Prune(time.Now()); n != 2*24 || err != nil {
 			t.Errorf("pruned %d, %v; want those of two days", n, err)
+		}
+	})
+}
+
+// TestMissingMidnight runs a study over a Sunday whose clocks change at midnight: its questions are asked on that day,
+// spread over the window, and the export has each day once.
+func TestMissingMidnight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		zone, err := time.LoadLocation("America/Santiago")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(time.Date(2000, 10, 14, 0, 0, 0, 0, zone)))
+		p, texts := study{questions: 4, days: 3, budget: "0", zone: zone.String()}.load(t)
+		var mu sync.Mutex
+		asked := map[string][]int{} // hours of the calls, by day
+		st, ended := run(t, p, texts, doer(func(*http.Request, string) (int, http.Header, string) {
+			now := time.Now().In(zone)
+			day := now.Format(time.DateOnly)
+			mu.Lock()
+			asked[day] = append(asked[day], now.Hour())
+			mu.Unlock()
+			return 200, nil, names
+		}))
+		days := []string{"2000-10-14", "2000-10-15", "2000-10-16"}
+		for _, day := range days {
+			if want := []int{6, 9, 12, 15}; !slices.Equal(asked[day], want) {
+				t.Errorf("calls on %s at %v, want %v", day, asked[day], want)
+			}
+		}
+		if status := st.Status(time.Now()); !ended.Over || status.Engines[0].Done != 12 || status.To != days[2] {
+			t.Errorf("ended %+v, status %+v", ended, status)
+		}
+		documents, _, err := st.Export(time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := documents[0].Days; !slices.Equal(got, days) {
+			t.Errorf("the export has the days %v, want %v", got, days)
 		}
 	})
 }
