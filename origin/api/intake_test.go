@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,6 +73,13 @@ func TestIntake(t *testing.T) {
 	}
 	if age := before.Sub(m.CreatedAt.Std()); age < 59*time.Minute || age > time.Hour {
 		t.Errorf("created %v before it was sent, want an hour", age)
+	}
+	// Filters by creation compare when the mission reached the origin.
+	arrived := url.QueryEscape(fieldmark.At(before.Add(-time.Minute)).String())
+	reader := fx.keyWithEveryScope()
+	since, until := fx.listIDs(reader, "createdSince="+arrived, 5), fx.listIDs(reader, "createdUntil="+arrived, 5)
+	if len(since) != 1 || len(until) != 0 {
+		t.Errorf("since a minute ago %v, until then %v; want the mission since", since, until)
 	}
 	for _, timer := range m.SLA.Metrics {
 		if timer.StartedAt != m.CreatedAt {

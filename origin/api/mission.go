@@ -29,8 +29,10 @@ var missionFilters = []param{
 	{name: "assignee", description: "Only missions of the assignee with this id"},
 	{name: "label", description: "Only missions with this label, as key:value. The account must list the key in " +
 		"filterLabels; at most 2 labels", many: true},
-	{name: "createdSince", description: "Only missions created at this time or later", time: true},
-	{name: "createdUntil", description: "Only missions created at this time or earlier", time: true},
+	{name: "createdSince", description: "Only missions that reached the origin at this time or later. One that " +
+		"an edge kept while no origin could be reached has an earlier createdAt", time: true},
+	{name: "createdUntil", description: "Only missions that reached the origin at this time or earlier; see " +
+		"createdSince", time: true},
 	{name: "updatedSince", description: "Only missions changed at this time or later, in the order of their changes. " +
 		"To follow changes, send a start time once, and then nextCursor of the latest page as cursor, also after the " +
 		"last page (hasMore is false); leave the other parameters unchanged", time: true},

@@ -306,6 +306,20 @@ func TestLabelAndAssigneeFilters(t *testing.T) {
 	fx.inspect()
 }
 
+// TestExportBehind: an export is complete although the clock of this origin is behind that of the one that wrote.
+func TestExportBehind(t *testing.T) {
+	fx := newFixture(t, nil)
+	fx.exec(fmt.Sprintf(`UPDATE log SET at = %d`, time.Now().Add(24*time.Hour).UnixMicro()))
+	key := fx.keyWithEveryScope()
+	var m fieldmark.Mission
+	fx.mustSend(201, request{method: "POST", path: fieldmark.PathMissions, key: key, body: goodMission}, &m)
+	path := fieldmark.PathMissions + "/export?fields=id"
+	rec := fx.mustSend(200, request{method: "GET", path: path, key: key}, nil)
+	if want := fmt.Sprintf("{\"id\":%q}\n", m.ID); rec.Body.String() != want {
+		t.Errorf("the export is %q, want %q", rec.Body, want)
+	}
+}
+
 // TestExport compares exports with the list, resumes one, and reaches the limits.
 func TestExport(t *testing.T) {
 	fx := newFixture(t, nil)

@@ -199,6 +199,7 @@ func TestPaymentLimits(t *testing.T) {
 		`{"status":"PAID","failure":{"code":"x","willRetry":false}}`:    "/failure conflict",
 		`{"status":"CANCELED","paidAt":"2026-01-01T00:00:00Z"}`:         "/paidAt conflict",
 		`{"status":"FAILED","failure":{"code":"a b","willRetry":true}}`: "/failure/code pattern",
+		`{"status":"PAID","paidAt":"2999-01-01T00:00:00Z"}`:             "/paidAt range",
 	} {
 		rec := fx.send(request{method: "POST", path: adminPath + "payments/" + m.Payment.ID + "/transitions",
 			key:  fx.admin,

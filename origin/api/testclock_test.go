@@ -197,6 +197,36 @@ func TestTestClock(t *testing.T) {
 	}
 }
 
+// TestMissionsOfAnAdvancedWorld: what has the time of a world is compared with its clock, not with the real time.
+func TestMissionsOfAnAdvancedWorld(t *testing.T) {
+	w := newTestWorld(t, storetest.New(t))
+	w.run()
+	w.start(40 * 24 * time.Hour)
+	w.ready()
+	var m fieldmark.Mission
+	w.paid("1", "NET 30", &m)
+	for _, to := range []string{"DISPATCHED", "IN_PROGRESS", "COMPLETED", "CLOSED"} {
+		w.mustSend(200, request{"POST", fieldmark.PathMissions + "/" + m.ID + "/transitions", w.test,
+			`{"status":"` + to + `"}`, nil}, &m)
+	}
+	rec := w.mustSend(200, request{"GET", fieldmark.PathMissions + "/export?fields=externalId", w.test, "", nil}, nil)
+	if want := `{"externalId":"1"}` + "\n"; rec.Body.String() != want {
+		t.Errorf("the export is %q, want %q", rec.Body, want)
+	}
+	payment := "payments/" + m.Payment.ID + "/transitions"
+	refused := w.send(request{"POST", adminPath + payment, w.admin, fmt.Sprintf(`{"status":"PAID","paidAt":%q}`,
+		fieldmark.At(w.clock().Now.Std().Add(24*time.Hour))), nil})
+	if p := w.problem(refused); refused.Code != 422 || len(p.Errors) != 1 || p.Errors[0].Pointer != "/paidAt" {
+		t.Errorf("paid on the next day of the world: %d %+v, want 422 for /paidAt", refused.Code, p.Errors)
+	}
+	now := w.clock().Now
+	paid := w.payment(200, "POST", payment, fmt.Sprintf(`{"status":"PAID","paidAt":%q}`, now))
+	if paid.PaidAt == nil || *paid.PaidAt != now {
+		t.Errorf("paid at %v, want %v", paid.PaidAt, now)
+	}
+	w.checkDatabase()
+}
+
 // checkMessages checks that receivers see the real time in the signed header, and the time of the world in the body.
 func (w *testWorld) checkMessages(times map[fieldmark.EventType]fieldmark.Time) {
 	w.t.Helper()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/export"
+	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 // The formats of an export.
@@ -65,7 +66,10 @@ func (s *Service) Export(ctx context.Context, who, account string, f fieldmark.M
 		return err
 	}
 	defer s.exports.release(who)
-	began := fieldmark.At(time.Now())
+	newest, err := s.newestChange(ctx, account)
+	if err != nil {
+		return err
+	}
 	if f.UpdatedSince.IsZero() {
 		f.UpdatedSince = fieldmark.At(time.UnixMilli(0))
 	}
@@ -76,7 +80,7 @@ func (s *Service) Export(ctx context.Context, who, account string, f fieldmark.M
 			return err
 		}
 		late := slices.IndexFunc(page.Data, func(m fieldmark.Mission) bool {
-			return m.UpdatedAt.Std().After(began.Std())
+			return m.UpdatedAt.Std().After(newest.Std())
 		})
 		if late >= 0 { // changed since the export began: the next export has it
 			page.Data, page.HasMore = page.Data[:late], false
@@ -90,6 +94,16 @@ func (s *Service) Export(ctx context.Context, who, account string, f fieldmark.M
 		}
 		f.Cursor = page.NextCursor
 	}
+}
+
+// newestChange returns when a mission of an account was changed last, or the zero Time if it has none. It is a stamp
+// and no time of the clock here: test worlds have their own time, and another origin may be ahead.
+func (s *Service) newestChange(ctx context.Context, account string) (fieldmark.Time, error) {
+	rows, err := s.store.Missions(ctx, store.MissionQuery{Account: account, Order: store.ByUpdate, Limit: 1})
+	if err != nil || len(rows) == 0 {
+		return fieldmark.Time{}, err
+	}
+	return rows[0].UpdatedAt, nil
 }
 
 // exportLimit counts the running exports of each key or user.

@@ -3061,9 +3061,9 @@ export interface operations {
                 assignee?: string;
                 /** @description Only missions with this label, as key:value. The account must list the key in filterLabels; at most 2 labels */
                 label?: string[];
-                /** @description Only missions created at this time or later */
+                /** @description Only missions that reached the origin at this time or later. One that an edge kept while no origin could be reached has an earlier createdAt */
                 createdSince?: string;
-                /** @description Only missions created at this time or earlier */
+                /** @description Only missions that reached the origin at this time or earlier; see createdSince */
                 createdUntil?: string;
                 /** @description Only missions changed at this time or later, in the order of their changes. To follow changes, send a start time once, and then nextCursor of the latest page as cursor, also after the last page (hasMore is false); leave the other parameters unchanged */
                 updatedSince?: string;
