@@ -94,7 +94,15 @@ func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 // Refusals that HTTP can express (431, 421, 400) become responses and not resets, so that the
 // client's developer reads why; the exchange writes them.
 func (c *Conn) openStream(b *headerBlock, tried bool) error {
-	if ok, err := c.tryBegin(b.id); !ok {
+	c.mu.Lock()
+	err := c.makeRoom()
+	// Refused before anything of the request is kept, so that the client may repeat it (8.7).
+	begun := err == nil && len(c.streams) < mux.MaxStreams && c.drainPhase < 2 && c.h.Begin()
+	if err == nil && !begun {
+		err = c.resetStream(b.id, RefusedStream)
+	}
+	c.mu.Unlock()
+	if !begun {
 		return err
 	}
 	var refused *framing.Error
@@ -133,20 +141,6 @@ func (c *Conn) openStream(b *headerBlock, tried bool) error {
 		s.finish()
 	})
 	return nil
-}
-
-// tryBegin reserves a place for a request, and reports whether one was free. If not, the stream is
-// refused before anything of the request is kept, so that the client may repeat it (8.7).
-func (c *Conn) tryBegin(id uint32) (ok bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.makeRoom(); err != nil {
-		return false, err
-	}
-	if len(c.streams) < mux.MaxStreams && c.drainPhase < 2 && c.h.Begin() {
-		return true, nil
-	}
-	return false, c.resetStream(id, RefusedStream)
 }
 
 // headOverhead is more than a head has beside its fields, in bytes.
