@@ -134,7 +134,8 @@ func (e *Edge) newRoutes() routes {
 // brandRoutes returns the routes of the pages of a brand.
 func (e *Edge) brandRoutes(scores *scoreEndpoints) []endpoint {
 	return []endpoint{
-		{path: fieldmark.PathBrandPage, prefix: true, when: isDisputePage, serve: e.brands.serveDispute, limited: byClient},
+		{path: fieldmark.PathBrandPage, prefix: true, when: isDisputePage, serve: e.brands.serveDispute,
+			limited: byClient},
 		{path: fieldmark.PathBrandPage, prefix: true, when: isRecompute, route: routePage,
 			get: e.brands.serveRecompute},
 		{path: fieldmark.PathBrandPage, prefix: true, when: isFeed, route: routePage, get: scores.serveFeed},

@@ -281,8 +281,8 @@ func TestManySettings(t *testing.T) {
 	for n, want := range map[int]http2.ErrCode{32: http2.ErrCodeNo, 33: http2.ErrCodeEnhanceYourCalm,
 		2730: http2.ErrCodeEnhanceYourCalm} {
 		f := newFlooder(t, s)
-		if err := errors.Join(f.WriteSettings(slices.Repeat([]http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1}},
-			n)...), f.WritePing(false, [8]byte{})); err != nil {
+		all := slices.Repeat([]http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1}}, n)
+		if err := errors.Join(f.WriteSettings(all...), f.WritePing(false, [8]byte{})); err != nil {
 			t.Fatal(err)
 		}
 		got := http2.ErrCodeNo
