@@ -48,20 +48,20 @@ const (
 // hideText collects the text that the style of the page hides, and marks the elements whose
 // text no reader sees, so that facts about text do not count it.
 // The computed style decides, and not names of classes: any class may hide or show.
-func (p *page) hideText(doc *html.Node) {
-	r := style.Compute(doc)
+func (p *page) hideText(t *tree) {
+	r := style.Compute(t.doc)
 	scripted := r.GoneBytes >= minScripted && r.GoneBytes >= shownByScript*r.VisibleBytes
 	left := maxHidden
-	for _, t := range r.Hidden {
+	for _, run := range r.Hidden {
 		var b strings.Builder
-		for _, n := range t.Nodes {
-			writeLines(&b, n, left)
+		for _, n := range run.Nodes {
+			t.writeLines(&b, n, left)
 			breakLine(&b)
 		}
 		left -= b.Len()
-		h := hiddenText{text: b.String(), how: t.How}
-		if !scripted && !t.Shown {
-			h.stuffed = findKeywords(t.Nodes)
+		h := hiddenText{text: b.String(), how: run.How}
+		if !scripted && !run.Shown {
+			h.stuffed = t.findKeywords(run.Nodes)
 		}
 		p.hidden = append(p.hidden, h)
 		if left <= 0 {
@@ -71,7 +71,7 @@ func (p *page) hideText(doc *html.Node) {
 	for _, g := range r.Generated {
 		p.hidden = append(p.hidden, hiddenText{text: g.Text, how: g.How})
 	}
-	for n := range doc.Descendants() {
+	for n := range t.descendants(t.doc) {
 		for i := range n.Attr {
 			if n.Attr[i].Key == "style" {
 				n.Attr[i].Val = ""
@@ -81,9 +81,9 @@ func (p *page) hideText(doc *html.Node) {
 	if scripted {
 		return
 	}
-	for _, t := range r.Gone {
-		for _, n := range t.Nodes {
-			if !t.Label || !isHeadingLabel(n) {
+	for _, run := range r.Gone {
+		for _, n := range run.Nodes {
+			if !run.Label || !t.isHeadingLabel(n) {
 				markHidden(n)
 			}
 		}
@@ -105,35 +105,35 @@ func markHidden(n *html.Node) {
 }
 
 // isHeadingLabel reports whether a node is in a heading, or contains one, and is short.
-func isHeadingLabel(n *html.Node) bool {
+func (t *tree) isHeadingLabel(n *html.Node) bool {
 	const names = " h1 h2 h3 h4 h5 h6 "
 	isHeading := func(n *html.Node) bool {
 		return n.Type == html.ElementNode && strings.Contains(names, " "+n.Data+" ")
 	}
 	found := false
-	for p := n; p != nil; p = p.Parent {
+	for p := range t.upward(n) {
 		found = found || isHeading(p)
 	}
-	for d := range n.Descendants() {
+	for d := range t.descendants(n) {
 		found = found || isHeading(d)
 	}
-	return found && countWords(n.Data+" "+textOf(n, maxLabel)) <= maxHeadingLabel
+	return found && countWords(n.Data+" "+t.textOf(n, maxLabel)) <= maxHeadingLabel
 }
 
 // readBody collects the visible structure of the body.
 // Comments, alternative texts and drawings are searched for instructions to models later.
-func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]bool) {
+func (p *page) readBody(t *tree, main []*html.Node, shown map[*html.Node]bool) {
 	var comments, alts, drawings strings.Builder
-	for n := range doc.Descendants() {
+	for n := range t.descendants(t.doc) {
 		switch {
 		case n.Type == html.CommentNode:
 			addBounded(&comments, n.Data)
 		case n.Type == html.TextNode && n.Parent.Namespace == "svg" && n.Parent.Data != "style":
 			addBounded(&drawings, n.Data)
 		case n.Type != html.ElementNode || n.Namespace != "":
-		case n.Data == "h1" && len(p.headings) < maxHeadings && !shown[n] && !isHidden(n):
+		case n.Data == "h1" && len(p.headings) < maxHeadings && !shown[n] && !t.isHidden(n):
 			// The heading of a page is often in its header, outside the main text.
-			p.headings = append(p.headings, heading{1, textOf(n, maxLabel)})
+			p.headings = append(p.headings, heading{1, t.textOf(n, maxLabel)})
 		case n.Data == "img" && len(attr(n, "alt")) > 0:
 			addBounded(&alts, attr(n, "alt"))
 		}
@@ -143,18 +143,18 @@ func (p *page) readBody(doc *html.Node, main []*html.Node, shown map[*html.Node]
 		p.hidden = append(p.hidden, hiddenText{text: drawings.String(), how: "in a drawing"})
 	}
 	for _, m := range main {
-		visible(m, p.readBlock, nil)
+		t.visible(m, func(n *html.Node) { p.readBlock(t, n) }, nil)
 	}
 	if p.byline == "" {
-		p.byline = p.findByline(doc)
+		p.byline = p.findByline(t)
 	}
 }
 
 // linksInMain returns the links and top headings in the main text.
-func linksInMain(main []*html.Node) map[*html.Node]bool {
+func (t *tree) linksInMain(main []*html.Node) map[*html.Node]bool {
 	in := map[*html.Node]bool{}
 	for _, m := range main {
-		visible(m, func(n *html.Node) {
+		t.visible(m, func(n *html.Node) {
 			if n.Type == html.ElementNode && (n.Data == "a" || n.Data == "h1") {
 				in[n] = true
 			}
@@ -178,33 +178,33 @@ const permalinks = " ¶#§🔗"
 
 // readBlock evaluates one visible node of the main text.
 // A list with one item and a table with one column are layout, not content.
-func (p *page) readBlock(n *html.Node) {
+func (p *page) readBlock(t *tree, n *html.Node) {
 	if n.Type != html.ElementNode {
 		return
 	}
 	switch n.Data {
 	case "h1", "h2", "h3", "h4", "h5", "h6":
-		h := heading{int(n.Data[1] - '0'), strings.Trim(collapse(textUpTo(n, maxLabel)), permalinks)}
+		h := heading{int(n.Data[1] - '0'), strings.Trim(collapse(t.textUpTo(n, maxLabel)), permalinks)}
 		if len(p.headings) < maxHeadings && h.text != "" {
 			p.headings = append(p.headings, h)
 		}
-		if isQuestion(h.text) && answered(n) {
+		if isQuestion(h.text) && t.answered(n) {
 			p.blocks.questions++
 		}
 	case "summary":
-		if isQuestion(textOf(n, maxLine)) && answered(n) {
+		if isQuestion(t.textOf(n, maxLine)) && t.answered(n) {
 			p.blocks.questions++
 		}
 	case "ul", "ol":
-		if countItems(n, "li") >= 2 {
+		if t.countItems(n, "li") >= 2 {
 			p.blocks.lists++
 		}
 	case "dl":
-		if countItems(n, "dt") >= 1 && countItems(n, "dd") >= 1 {
+		if t.countItems(n, "dt") >= 1 && t.countItems(n, "dd") >= 1 {
 			p.blocks.definitions++
 		}
 	case "table":
-		if countRows(n) >= 2 {
+		if t.countRows(n) >= 2 {
 			p.blocks.tables++
 		}
 	case "time":
@@ -220,20 +220,27 @@ func (p *page) readBlock(n *html.Node) {
 var question = regexp.MustCompile(`(?:[?？؟]|\p{Greek}\p{M}*[)»”"]?[;\x{37E}]|(?:です|ます|ました|ません|でした|でしょう|だろう|の|る|た|` +
 	`い)か。?|(?:ไหม|มั้ย|หรือไม่|หรือเปล่า|หรือยัง))$`)
 
+// questionEnd is how many bytes at the end of a heading decide whether it is a question. The
+// longest ending has 27; a search in the whole text of nested headings would cost seconds.
+const questionEnd = 64
+
 // isQuestion reports whether a heading is a question in any supported language.
 // The end of the text is enough; a heading such as "FAQ" asks nothing.
-func isQuestion(s string) bool { return question.MatchString(strings.TrimSpace(s)) }
+func isQuestion(s string) bool {
+	s = strings.TrimSpace(s)
+	return question.MatchString(s[max(0, len(s)-questionEnd):])
+}
 
 // answered reports whether a short block of text follows a heading.
 // The first block that has text counts. Advertisements and menus between are skipped.
-func answered(h *html.Node) bool {
+func (t *tree) answered(h *html.Node) bool {
 	for n := h.NextSibling; n != nil; n = n.NextSibling {
 		if isBoilerplate(n) || n.Type == html.TextNode && strings.TrimSpace(n.Data) == "" {
 			continue
 		}
 		words := countWords(n.Data)
 		if n.Type == html.ElementNode {
-			words = countWords(textUpTo(n, maxLine))
+			words = countWords(t.textUpTo(n, maxLine))
 		}
 		return words >= minAnswerWords && words <= maxAnswerWords
 	}
@@ -242,15 +249,15 @@ func answered(h *html.Node) bool {
 
 // countItems counts the children of a list that have text. Definition lists may
 // group items in div elements.
-func countItems(list *html.Node, name string) int {
+func (t *tree) countItems(list *html.Node, name string) int {
 	n := 0
 	for c := range list.ChildNodes() {
 		switch {
 		case c.Type != html.ElementNode:
-		case c.Data == name && hasText(c):
+		case c.Data == name && t.hasText(c):
 			n++
 		case c.Data == "div" && list.Data == "dl":
-			n += countItems(c, name)
+			n += t.countItems(c, name)
 		}
 	}
 	return n
@@ -258,15 +265,15 @@ func countItems(list *html.Node, name string) int {
 
 // countRows counts the rows of a table with at least two cells: tables with one
 // column are layout.
-func countRows(table *html.Node) int {
+func (t *tree) countRows(table *html.Node) int {
 	rows := 0
-	for n := range table.Descendants() {
+	for n := range t.descendants(table) {
 		if n.Type != html.ElementNode || n.Data != "tr" {
 			continue
 		}
 		cells := 0
 		for c := range n.ChildNodes() {
-			if c.Type == html.ElementNode && (c.Data == "td" || c.Data == "th") && hasText(c) {
+			if c.Type == html.ElementNode && (c.Data == "td" || c.Data == "th") && t.hasText(c) {
 				cells++
 			}
 		}
@@ -279,7 +286,7 @@ func countRows(table *html.Node) int {
 
 // findByline returns the author of the page, as marked up by common templates.
 // Metadata comes first: bylines in the text may be of a quoted article.
-func (p *page) findByline(doc *html.Node) string {
+func (p *page) findByline(t *tree) string {
 	if a := p.meta("author"); a != "" {
 		return a
 	}
@@ -287,7 +294,7 @@ func (p *page) findByline(doc *html.Node) string {
 		return a
 	}
 	looked := 0
-	for n := range doc.Descendants() {
+	for n := range t.descendants(t.doc) {
 		if n.Type != html.ElementNode || n.Data == "link" || n.Data == "meta" || looked == maxBylines {
 			continue
 		}
@@ -297,9 +304,9 @@ func (p *page) findByline(doc *html.Node) string {
 			marked = marked || class == "author" || class == "byline" || class == "post-author" ||
 				class == "entry-author" || class == "p-author"
 		}
-		if marked && !isHidden(n) {
+		if marked && !t.isHidden(n) {
 			looked++
-			if s := textOf(n, maxLine); s != "" && len(s) <= 200 {
+			if s := t.textOf(n, maxLine); s != "" && len(s) <= 200 {
 				return s
 			}
 		}
@@ -311,22 +318,22 @@ func (p *page) findByline(doc *html.Node) string {
 // the part excluded from snippets.
 // Each measurement needs its own version: numbers in listings are no statistics, and words in
 // quotations are not those of the site.
-func (p *page) readText(main []*html.Node) {
+func (p *page) readText(t *tree, main []*html.Node) {
 	var all, figures, prose, unlinked, kept strings.Builder
 	tag, _ := lexiconTag(p.lang)
 	for _, m := range main {
-		writeText(&all, m, maxText, func(*html.Node) bool { return false })
-		writeText(&figures, m, maxText, isCodeElement)
-		writeText(&prose, m, maxText, func(n *html.Node) bool { return isCodeElement(n) || isQuotation(n) })
-		writeText(&unlinked, m, maxText, func(n *html.Node) bool { return isCodeElement(n) || isLink(n) })
-		writeText(&kept, m, maxText, func(n *html.Node) bool {
+		t.writeText(&all, m, maxText, func(*html.Node) bool { return false })
+		t.writeText(&figures, m, maxText, isCodeElement)
+		t.writeText(&prose, m, maxText, func(n *html.Node) bool { return isCodeElement(n) || t.isQuotation(n) })
+		t.writeText(&unlinked, m, maxText, func(n *html.Node) bool { return isCodeElement(n) || isLink(n) })
+		t.writeText(&kept, m, maxText, func(n *html.Node) bool {
 			return n.Type == html.ElementNode && hasAttr(n,
 				"data-nosnippet")
 		})
-		visible(m, func(n *html.Node) {
-			if isQuotation(n) && !within(n, "blockquote") {
-				s := collapse(textUpTo(n, maxLine))
-				if width(s) >= minQuote && !messageTrailer.MatchString(s) && isAttributed(n, tag) {
+		t.visible(m, func(n *html.Node) {
+			if t.isQuotation(n) && !t.within(n, "blockquote") {
+				s := collapse(t.textUpTo(n, maxLine))
+				if width(s) >= minQuote && !messageTrailer.MatchString(s) && t.isAttributed(n, tag) {
 					p.quotes = append(p.quotes, s)
 				}
 			}
@@ -362,7 +369,7 @@ const maxIndented = 500
 
 // isQuotation reports whether an element is a block quotation. Converters use the
 // same element for indentation, so one with a table or a listing does not count.
-func isQuotation(n *html.Node) bool {
+func (t *tree) isQuotation(n *html.Node) bool {
 	if n.Type != html.ElementNode || n.Data != "blockquote" {
 		return false
 	}
@@ -370,7 +377,7 @@ func isQuotation(n *html.Node) bool {
 		return false
 	}
 	looked := 0
-	for d := range n.Descendants() {
+	for d := range t.descendants(n) {
 		if d.Type == html.ElementNode && (d.Data == "table" || d.Data == "pre") {
 			return false
 		}
@@ -403,15 +410,15 @@ var (
 )
 
 // isKeywordFrame reports whether an element is one of these.
-func isKeywordFrame(n *html.Node) bool {
+func (t *tree) isKeywordFrame(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return n.Type != html.TextNode && n.Type != html.DocumentNode
 	}
-	switch strings.ToLower(attr(n, "role")) {
+	switch strings.ToLower(t.read(attr(n, "role"))) {
 	case "navigation", "dialog", "alertdialog", "menu", "menubar", "listbox", "table", "search":
 		return true
 	}
-	names := strings.ToLower(attr(n, "id") + " " + attr(n, "class"))
+	names := strings.ToLower(t.read(attr(n, "id") + " " + attr(n, "class")))
 	return notKeywords[n.Data] || n.Data != "body" && n.Data != "html" &&
 		slices.ContainsFunc(consentNames, func(s string) bool {
 			return strings.Contains(names, s)
@@ -420,13 +427,13 @@ func isKeywordFrame(n *html.Node) bool {
 
 // findKeywords returns the first list of repeated keywords in hidden nodes.
 // Repetition is normal in menus and forms, so only hidden text outside of them is judged.
-func findKeywords(nodes []*html.Node) string {
-	for p := nodes[0].Parent; p != nil; p = p.Parent {
-		if isKeywordFrame(p) {
+func (t *tree) findKeywords(nodes []*html.Node) string {
+	for p := range t.upward(nodes[0].Parent) {
+		if t.isKeywordFrame(p) {
 			return ""
 		}
 	}
-	var k keywordGroups
+	k := keywordGroups{tree: t}
 	var b strings.Builder
 	for _, n := range nodes {
 		if text, _ := k.visit(n); b.Len() < maxHidden {
@@ -440,7 +447,10 @@ func findKeywords(nodes []*html.Node) string {
 // keywordGroups finds stuffed text in groups: a block without other blocks, or neighbours of
 // this kind, such as the items of a list. The parts of a product card are on several levels,
 // so that the labels of many cards are no group.
-type keywordGroups struct{ stuffed string }
+type keywordGroups struct {
+	tree    *tree
+	stuffed string
+}
 
 // check judges a group.
 func (k *keywordGroups) check(text string) {
@@ -453,10 +463,13 @@ func (k *keywordGroups) check(text string) {
 // levels of blocks the node has. With two levels, its groups have been judged.
 // It is recursive over a tree whose depth parseTree bounds.
 func (k *keywordGroups) visit(n *html.Node) (text string, levels int) {
-	if n.Type == html.TextNode {
-		return n.Data[:min(len(n.Data), maxHidden)], 0
+	if !k.tree.visit(n) {
+		return "", 0
 	}
-	if isKeywordFrame(n) {
+	if n.Type == html.TextNode {
+		return k.tree.read(n.Data[:min(len(n.Data), maxHidden)]), 0
+	}
+	if k.tree.isKeywordFrame(n) {
 		return "", 0
 	}
 	var b strings.Builder

@@ -123,7 +123,7 @@ func TryMicrodata(body string, n int) (things int, holds []int) {
 		return 0, nil
 	}
 	prune(doc)
-	all := schema.Join(make([]schema.Thing, n), schema.Microdata(doc, textOf))
+	all := schema.Join(make([]schema.Thing, n), schema.Microdata(doc, newTree(doc).textOf))
 	for _, t := range all {
 		for _, at := range t.Holds {
 			holds = append(holds, at...)
@@ -176,6 +176,26 @@ func TrySuspect(text string) []Suspicion {
 	f := &site{detector: injection.New("Example")}
 	suspicionFacts{f}.suspect(&page{url: &url.URL{Scheme: "https", Host: "example.com"}}, text, "")
 	return f.suspicions
+}
+
+// MaxSteps is the limit of reading one document.
+const MaxSteps = maxSteps
+
+// TrySteps reads a page and returns the steps that it takes. exceeded reports whether these
+// are more than the limit. The parser has no deadline here, which a busy machine could miss.
+func TrySteps(body string) (steps int, exceeded bool, err error) {
+	src, err := inlineFormatting([]byte(body))
+	if err != nil {
+		return 0, false, err
+	}
+	doc, err := html.ParseWithOptions(bytes.NewReader(src), html.ParseOptionEnableScripting(false))
+	if err != nil {
+		return 0, false, err
+	}
+	prune(doc)
+	t := newTree(doc)
+	newPage(t, &url.URL{Scheme: "https", Host: "example.com"}, http.Header{}, src)
+	return maxSteps - t.left, t.exceeded(), nil
 }
 
 // TrySiteName returns the name of a site for a brand without a configured name.

@@ -108,6 +108,53 @@ func TestParserMemory(t *testing.T) {
 	}
 }
 
+// nestedExponents is a page of which each of 240 elements reads all others, in search of a
+// digit. It takes more steps than are allowed, and little time to parse.
+var nestedExponents = "<main>1" + strings.Repeat("<sup>", 240) + strings.Repeat("<i></i>", 20_000)
+
+// stepsOverrun is by how much a page can exceed the limit of steps: by its longest text, and
+// by the first node of each walk that was not started yet.
+const stepsOverrun = 2_000_000
+
+// TestSteps reads pages whose text belongs to many elements at once. Steps count the work,
+// whatever the machine does besides.
+func TestSteps(t *testing.T) {
+	const empty = 100_000
+	for _, tt := range []struct {
+		name, body string
+		exceeded   bool
+	}{
+		{"headings", "<main>x" + strings.Repeat("<h2><div>", 245) + strings.Repeat("<header></header>", empty), true},
+		{"headings around a long text", "<main>" + strings.Repeat("<h2>x<div>", 245) + "<p>" +
+			strings.Repeat(strings.Repeat(" ", 1000)+"<i></i>", 4_000), true},
+		{"the same in cells", strings.Repeat("<table><tr><td>a<td><h2>", 95) +
+			strings.Repeat("<header></header>", empty), true},
+		{"links", strings.Repeat("<object><a href=x>", 150) + strings.Repeat("<i></i>", empty), true},
+		{"tables", strings.Repeat("<table><tr><td>a<td>", 120) + strings.Repeat("<i></i>", empty), true},
+		{"exponents", nestedExponents, true},
+		{"properties", "<div itemscope>" + strings.Repeat("<div itemprop=x>", 240) +
+			strings.Repeat("<i></i>", empty), true},
+		{"headings far from what hides them", "<div hidden>" + strings.Repeat("<div>", 480) +
+			strings.Repeat("<h1>x</h1>", empty/2), true},
+		{"articles far from the root", "<footer>" + strings.Repeat("<div>", 480) +
+			strings.Repeat("<article></article>", empty), true},
+		{"hidden text below long names", strings.Repeat("<div class="+strings.Repeat("A", 4_000)+" id="+
+			strings.Repeat("B", 4_000)+">", 480) + strings.Repeat("<p hidden>x</p>y", 30_000), true},
+		{"headers far from the root", "<main>" + strings.Repeat("<div>", 480) +
+			strings.Repeat("<header></header>", empty), false},
+		{"many names of a property", "<div itemscope><p>" + strings.Repeat("<div itemprop='"+numbered("n%d ", 700)+
+			"'>", 5) + strings.Repeat("<i></i>", empty), false},
+		{"nothing but elements", "<main>" + strings.Repeat("<p></p>", empty), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			steps, exceeded, err := audit.TrySteps(tt.body)
+			if err != nil || exceeded != tt.exceeded || steps > audit.MaxSteps+stepsOverrun {
+				t.Errorf("%d steps, exceeded %t, error %v; want %t", steps, exceeded, err, tt.exceeded)
+			}
+		})
+	}
+}
+
 // The facts of an unread page are unknown, with the reason, for the home page and for
 // sample pages. An unread page never counts as a page without text.
 func TestUnreadPages(t *testing.T) {
@@ -127,6 +174,8 @@ func TestUnreadPages(t *testing.T) {
 			"responded 200, but the page could not be read: the HTML has more than 400000 tags"},
 		{"tags to merge", html("", numbered("<body a%d>", 300)),
 			"responded 200, but the page could not be read: the HTML has more than 200 html and body tags"},
+		{"too many steps", html("", nestedExponents),
+			"responded 200, but the page could not be read: reading the HTML takes more than 20000000 steps"},
 		{"empty", answer{body: ""}, "responded 200, but the page could not be read: the body is empty"},
 		{"nothing but space", answer{body: " \r\n\t"},
 			"responded 200, but the page could not be read: the body is empty"},

@@ -141,26 +141,37 @@ func isPage(v *visit) bool {
 }
 
 // parsePage parses a document. On error nothing is known about the page.
-// The order matters: text is hidden before it is collected, and menus are marked before the main
-// text is searched for.
 func parsePage(ctx context.Context, u *url.URL, header http.Header, body []byte) (*page, error) {
-	p := &page{url: u, header: header, bytes: len(body), textStart: -1}
 	src := decode(body, header.Get("Content-Type"))
 	doc, err := parseTree(ctx, src)
 	if err != nil {
 		return nil, err
 	}
-	p.links = headerLinks(u, header)
-	p.hideText(doc)
-	markMenus(doc)
-	main := findMain(doc)
-	in := linksInMain(main)
-	p.readHead(doc, in)
-	p.readBody(doc, main, in)
-	p.readText(main)
-	p.graph = schema.Join(schema.JSONLD(doc), schema.Microdata(doc, textOf))
-	p.textStart = offsetOf(src, firstText(main))
+	t := newTree(doc)
+	p := newPage(t, u, header, src)
+	p.bytes = len(body)
+	if t.exceeded() {
+		return nil, errSteps
+	}
 	return p, nil
+}
+
+// newPage extracts a page from a document and its source in UTF-8.
+// The order matters: text is hidden before it is collected, and menus are marked before the main
+// text is searched for.
+func newPage(t *tree, u *url.URL, header http.Header, src []byte) *page {
+	p := &page{url: u, header: header}
+	p.links = headerLinks(u, header)
+	p.hideText(t)
+	markMenus(t.doc)
+	main := t.findMain()
+	in := t.linksInMain(main)
+	p.readHead(t, in)
+	p.readBody(t, main, in)
+	p.readText(t, main)
+	p.graph = schema.Join(schema.JSONLD(t.doc), schema.Microdata(t.doc, t.textOf))
+	p.textStart = offsetOf(src, t.firstText(main))
+	return p
 }
 
 // decode converts a body to UTF-8 by its byte order mark, its declared type, or the
@@ -182,9 +193,9 @@ func decode(body []byte, contentType string) []byte {
 // readHead collects metadata elements. Browsers and crawlers accept most of them
 // anywhere in the document.
 // A second html, base or title element is ignored, as browsers do.
-func (p *page) readHead(doc *html.Node, shown map[*html.Node]bool) {
+func (p *page) readHead(t *tree, shown map[*html.Node]bool) {
 	base := p.url
-	for n := range doc.Descendants() {
+	for n := range t.descendants(t.doc) {
 		// An SVG drawing has a title and links that are not those of the page.
 		if n.Type != html.ElementNode || n.Namespace != "" {
 			continue
@@ -200,7 +211,7 @@ func (p *page) readHead(doc *html.Node, shown map[*html.Node]bool) {
 			}
 		case "title":
 			if p.title == "" {
-				p.title = textOf(n, maxLine)
+				p.title = t.textOf(n, maxLine)
 			}
 		case "meta":
 			p.addMeta(n)
@@ -210,7 +221,7 @@ func (p *page) readHead(doc *html.Node, shown map[*html.Node]bool) {
 			p.addLink(n, base)
 		case "a":
 			if u := resolve(base, attr(n, "href")); u != nil && len(p.anchors) < maxAnchors {
-				p.anchors = append(p.anchors, anchor{url: u, text: anchorText(n), main: shown[n],
+				p.anchors = append(p.anchors, anchor{url: u, text: t.anchorText(n), main: shown[n],
 					rels: fields(attr(n, "rel"))})
 			}
 		}

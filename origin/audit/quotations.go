@@ -58,18 +58,18 @@ var (
 // isAttributed reports whether a block quotation names its source: in its cite attribute, a
 // cite, footer or figcaption element, after a dash, or by a verb of saying in it or in the
 // elements beside it. Indentation alone proves nothing.
-func isAttributed(quote *html.Node, tag string) bool {
-	if strings.TrimSpace(attr(quote, "cite")) != "" || namesSource(quote) ||
-		quote.Parent != nil && quote.Parent.Data == "figure" && namesSource(quote.Parent) {
+func (t *tree) isAttributed(quote *html.Node, tag string) bool {
+	if strings.TrimSpace(attr(quote, "cite")) != "" || t.namesSource(quote) ||
+		quote.Parent != nil && quote.Parent.Data == "figure" && t.namesSource(quote.Parent) {
 		return true
 	}
-	text := collapse(textUpTo(quote, maxLine))
+	text := collapse(t.textUpTo(quote, maxLine))
 	if namesSpeaker(text, tag) || signedAtEnd().MatchString(text) {
 		return true
 	}
 	before, after := elementBeside(quote, previous), elementBeside(quote, next)
 	if before != nil {
-		text := collapse(textUpTo(before, maxLine))
+		text := collapse(t.textUpTo(before, maxLine))
 		if namesSpeaker(strings.ToValidUTF8(text[max(0, len(text)-attributionReach):], ""), tag) {
 			return true
 		}
@@ -77,20 +77,20 @@ func isAttributed(quote *html.Node, tag string) bool {
 	if after == nil {
 		return false
 	}
-	text = collapse(textUpTo(after, attributionReach))
+	text = collapse(t.textUpTo(after, 2*attributionReach)) // without its line breaks still long enough
 	text = strings.ToValidUTF8(text[:min(len(text), attributionReach)], "")
 	return after.Data == "cite" || namesSpeaker(text, tag) || signedAfter().MatchString(text)
 }
 
 // namesSource reports whether an element contains another that names a source.
-func namesSource(n *html.Node) bool {
+func (t *tree) namesSource(n *html.Node) bool {
 	looked := 0
-	for d := range n.Descendants() {
+	for d := range t.descendants(n) {
 		if looked++; looked == maxIndented {
 			break
 		}
 		if d.Type == html.ElementNode && slices.Contains([]string{"cite", "footer", "figcaption"}, d.Data) &&
-			hasText(d) {
+			t.hasText(d) {
 			return true
 		}
 	}

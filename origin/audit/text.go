@@ -52,13 +52,36 @@ func isBoilerplate(n *html.Node) bool {
 		"select", "datalist", "button", "textarea", "input", "dialog", "menu":
 		return true
 	case "header", "footer":
-		return !within(n, "article", "main")
+		return hasAttr(n, frameAttribute)
 	}
-	switch strings.ToLower(attr(n, "role")) {
+	role := attr(n, "role")
+	switch strings.ToLower(role[:min(len(role), maxRole)]) {
 	case "navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "menubar":
 		return true
 	}
 	return hiddenElement(n)
+}
+
+// maxRole is how many bytes of a role are compared: more than the longest of the roles above
+// has. Roles are read for every node by every walk.
+const maxRole = 16
+
+// frameAttribute is an attribute that markFrames adds.
+const frameAttribute = "data-fieldmark-frame"
+
+// markFrames gives frameAttribute to the header and footer elements below n that are outside
+// of articles and main elements. They are found once, from the root down: a search from each
+// of them up to the root, for each walk, would multiply the time by the depth.
+func markFrames(n *html.Node) {
+	for c := range n.ChildNodes() {
+		switch {
+		case c.Type == html.ElementNode && (c.Data == "article" || c.Data == "main"):
+			continue
+		case c.Type == html.ElementNode && (c.Data == "header" || c.Data == "footer"):
+			c.Attr = append(c.Attr, html.Attribute{Key: frameAttribute})
+		}
+		markFrames(c)
+	}
 }
 
 // hiddenElement reports whether an element is marked as hidden.
@@ -74,8 +97,8 @@ func hiddenElement(n *html.Node) bool {
 const hiddenStyle = "display:none"
 
 // within reports whether an element is inside one with one of these names.
-func within(n *html.Node, names ...string) bool {
-	for p := n.Parent; p != nil; p = p.Parent {
+func (t *tree) within(n *html.Node, names ...string) bool {
+	for p := range t.upward(n.Parent) {
 		if p.Type == html.ElementNode && slices.Contains(names, p.Data) {
 			return true
 		}
@@ -85,13 +108,13 @@ func within(n *html.Node, names ...string) bool {
 
 // visible calls fn for every visible node, parents first, and left after a node's
 // children.
-func visible(n *html.Node, fn func(n *html.Node), left func(n *html.Node)) {
-	if isBoilerplate(n) {
+func (t *tree) visible(n *html.Node, fn func(n *html.Node), left func(n *html.Node)) {
+	if !t.visit(n) || isBoilerplate(n) {
 		return
 	}
 	fn(n)
 	for c := range n.ChildNodes() {
-		visible(c, fn, left)
+		t.visible(c, fn, left)
 	}
 	if left != nil {
 		left(n)
@@ -100,10 +123,10 @@ func visible(n *html.Node, fn func(n *html.Node), left func(n *html.Node)) {
 
 // findMain returns the elements with the main text: the main elements, or the
 // articles, or else the densest subtree of the body.
-func findMain(doc *html.Node) []*html.Node {
+func (t *tree) findMain() []*html.Node {
 	var mains, articles []*html.Node
 	var body *html.Node
-	for n := range doc.Descendants() {
+	for n := range t.descendants(t.doc) {
 		if n.Type != html.ElementNode || n.Namespace != "" {
 			continue
 		}
@@ -114,13 +137,12 @@ func findMain(doc *html.Node) []*html.Node {
 			}
 		case n.Data == "main" || strings.EqualFold(attr(n, "role"), "main"):
 			if len(mains) < maxMains && !slices.ContainsFunc(mains, func(m *html.Node) bool {
-				return isDescendant(n,
-					m)
-			}) && !isHidden(n) {
+				return t.isDescendant(n, m)
+			}) && !t.isHidden(n) {
 				mains = append(mains, n)
 			}
 		case n.Data == "article":
-			if len(articles) < maxArticles && !within(n, "article", "aside", "nav", "footer") && !isHidden(n) {
+			if len(articles) < maxArticles && !t.within(n, "article", "aside", "nav", "footer") && !t.isHidden(n) {
 				articles = append(articles, n)
 			}
 		}
@@ -128,23 +150,23 @@ func findMain(doc *html.Node) []*html.Node {
 	if body == nil {
 		return nil
 	}
-	all := countWords(textUnder(body))
+	all := countWords(t.textUnder(body))
 	for _, candidates := range [][]*html.Node{mains, articles} {
 		n := 0
 		for _, c := range candidates {
-			n += countWords(textUnder(c))
+			n += countWords(t.textUnder(c))
 		}
 		if n > 0 && n*100 >= all*minMainShare {
 			return candidates
 		}
 	}
-	return []*html.Node{densest(body)}
+	return []*html.Node{t.densest(body)}
 }
 
 // isHidden reports whether an element or one of its ancestors is hidden.
-func isHidden(n *html.Node) bool {
-	for ; n != nil && n.Type == html.ElementNode; n = n.Parent {
-		if n.Data == "template" || n.Data == "noscript" || hiddenElement(n) {
+func (t *tree) isHidden(n *html.Node) bool {
+	for p := range t.upward(n) {
+		if p.Data == "template" || p.Data == "noscript" || hiddenElement(p) {
 			return true
 		}
 	}
@@ -152,9 +174,9 @@ func isHidden(n *html.Node) bool {
 }
 
 // isDescendant reports whether n is top or below it.
-func isDescendant(n, top *html.Node) bool {
-	for ; n != nil; n = n.Parent {
-		if n == top {
+func (t *tree) isDescendant(n, top *html.Node) bool {
+	for p := range t.upward(n) {
+		if p == top {
 			return true
 		}
 	}
@@ -162,12 +184,12 @@ func isDescendant(n, top *html.Node) bool {
 }
 
 // densest descends from n while one child has most of the text outside of links.
-func densest(n *html.Node) *html.Node {
-	total := unlinked(n)
+func (t *tree) densest(n *html.Node) *html.Node {
+	total := t.unlinked(n)
 	for range maxDescent {
 		var next *html.Node
 		for c := range n.ChildNodes() {
-			if c.Type == html.ElementNode && !isBoilerplate(c) && total > 0 && unlinked(c)*100 >= total*denseShare {
+			if c.Type == html.ElementNode && !isBoilerplate(c) && total > 0 && t.unlinked(c)*100 >= total*denseShare {
 				next = c
 				break
 			}
@@ -181,9 +203,9 @@ func densest(n *html.Node) *html.Node {
 }
 
 // unlinked returns the bytes of text under n outside of links.
-func unlinked(n *html.Node) int {
+func (t *tree) unlinked(n *html.Node) int {
 	total, depth := 0, 0
-	visible(n, func(n *html.Node) {
+	t.visible(n, func(n *html.Node) {
 		if n.Type == html.TextNode && depth == 0 {
 			total += len(strings.TrimSpace(n.Data))
 		} else if n.Data == "a" && n.Type == html.ElementNode {
@@ -212,12 +234,12 @@ func breaksLine(n *html.Node) bool {
 }
 
 // textUnder returns the visible text under n, one line per block.
-func textUnder(n *html.Node) string { return textUpTo(n, maxText) }
+func (t *tree) textUnder(n *html.Node) string { return t.textUpTo(n, maxText) }
 
-// textUpTo is textUnder, ended soon after limit bytes.
-func textUpTo(n *html.Node, limit int) string {
+// textUpTo is textUnder, ended after limit bytes.
+func (t *tree) textUpTo(n *html.Node, limit int) string {
 	var b strings.Builder
-	writeText(&b, n, limit, func(*html.Node) bool { return false })
+	t.writeText(&b, n, limit, func(*html.Node) bool { return false })
 	return tidy(b.String())
 }
 
@@ -226,21 +248,21 @@ func textUpTo(n *html.Node, limit int) string {
 const maxEmpty = 1000
 
 // hasText reports whether there is visible text under n, within maxEmpty nodes.
-func hasText(n *html.Node) bool {
+func (t *tree) hasText(n *html.Node) bool {
 	left := maxEmpty
-	return textWithin(n, &left)
+	return t.textWithin(n, &left)
 }
 
 // textWithin is hasText with the number of nodes left.
-func textWithin(n *html.Node, left *int) bool {
-	if *left--; *left < 0 || isBoilerplate(n) {
+func (t *tree) textWithin(n *html.Node, left *int) bool {
+	if *left--; *left < 0 || !t.visit(n) || isBoilerplate(n) {
 		return false
 	}
 	if n.Type == html.TextNode {
-		return strings.TrimSpace(n.Data) != ""
+		return strings.TrimSpace(t.read(n.Data)) != ""
 	}
 	for c := range n.ChildNodes() {
-		if textWithin(c, left) {
+		if t.textWithin(c, left) {
 			return true
 		}
 	}
@@ -249,30 +271,30 @@ func textWithin(n *html.Node, left *int) bool {
 
 // writeText writes the visible text under n, without the elements for which skip
 // returns true, until b has limit bytes that are not space.
-func writeText(b *strings.Builder, n *html.Node, limit int, skip func(*html.Node) bool) {
-	if b.Len() >= limit || isBoilerplate(n) || skip(n) {
+func (t *tree) writeText(b *strings.Builder, n *html.Node, limit int, skip func(*html.Node) bool) {
+	if b.Len() >= limit || !t.visit(n) || isBoilerplate(n) || skip(n) {
 		return
 	}
 	switch {
 	case n.Type == html.TextNode:
-		writeLine(b, n.Data)
+		writeLine(b, t.read(n.Data), limit)
 	case breaksLine(n):
 		breakLine(b)
 		defer breakLine(b)
-	case isSuperscript(b.String(), n):
+	case t.isSuperscript(b.String(), n):
 		b.WriteByte('^') // otherwise 2 to the power of 48 would read 248
 	}
 	for c := range n.ChildNodes() {
-		writeText(b, c, limit, skip)
+		t.writeText(b, c, limit, skip)
 	}
 }
 
 // isSuperscript reports whether n is the exponent of the number before it.
-func isSuperscript(before string, n *html.Node) bool {
+func (t *tree) isSuperscript(before string, n *html.Node) bool {
 	if n.Data != "sup" || before == "" || !isDigit(before[len(before)-1]) {
 		return false
 	}
-	power := strings.TrimLeft(textOf(n, 8), "-−")
+	power := strings.TrimLeft(t.textOf(n, 8), "-−")
 	return power != "" && isDigit(power[0])
 }
 
@@ -285,11 +307,14 @@ func breakLine(b *strings.Builder) {
 	}
 }
 
-// writeLine writes text with each run of white space as one space, so that
-// indentation does not count towards a limit.
-func writeLine(b *strings.Builder, s string) {
+// writeLine writes text until b has limit bytes, with each run of white space as one
+// space, so that indentation does not count towards the limit.
+func writeLine(b *strings.Builder, s string, limit int) {
 	space := false
 	for _, r := range s {
+		if b.Len() >= limit {
+			return
+		}
 		if unicode.IsSpace(r) {
 			space = true
 			continue
@@ -317,17 +342,20 @@ func tidy(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// textOf returns all text under n, also hidden text, in one line, ended soon after
-// limit bytes.
-func textOf(n *html.Node, limit int) string {
+// textOf returns all text under n, also hidden text, in one line, ended after limit bytes.
+// The indentation of short texts counts towards the limit.
+func (t *tree) textOf(n *html.Node, limit int) string {
 	var b strings.Builder
-	for d := range n.Descendants() {
+	for d := range t.descendants(n) {
 		if b.Len() >= limit {
 			break
 		}
-		if d.Type == html.TextNode {
-			b.WriteString(d.Data)
-		} else if breaksLine(d) {
+		switch {
+		case d.Type == html.TextNode && len(d.Data) > limit:
+			writeLine(&b, t.read(d.Data), limit)
+		case d.Type == html.TextNode:
+			b.WriteString(t.read(d.Data))
+		case breaksLine(d):
 			b.WriteByte(' ')
 		}
 	}
@@ -335,31 +363,31 @@ func textOf(n *html.Node, limit int) string {
 }
 
 // writeLines writes all text under a node, also hidden text, with one line per block, ended
-// soon after limit bytes.
-func writeLines(b *strings.Builder, n *html.Node, limit int) {
+// after limit bytes.
+func (t *tree) writeLines(b *strings.Builder, n *html.Node, limit int) {
 	switch {
-	case b.Len() >= limit || n.Data == "script" || n.Data == "style":
+	case b.Len() >= limit || !t.visit(n) || n.Data == "script" || n.Data == "style":
 		return
 	case n.Type == html.TextNode:
-		writeLine(b, n.Data)
+		writeLine(b, t.read(n.Data), limit)
 		return
 	case breaksLine(n):
 		breakLine(b)
 	}
 	for c := range n.ChildNodes() {
-		writeLines(b, c, limit)
+		t.writeLines(b, c, limit)
 	}
 }
 
 // anchorText returns the text of a link or its replacement.
-func anchorText(n *html.Node) string {
-	if s := textOf(n, maxLabel); s != "" {
+func (t *tree) anchorText(n *html.Node) string {
+	if s := t.textOf(n, maxLabel); s != "" {
 		return s
 	}
 	if s := attr(n, "aria-label"); s != "" {
 		return collapse(s)
 	}
-	for d := range n.Descendants() {
+	for d := range t.descendants(n) {
 		if d.Type == html.ElementNode && d.Data == "img" && attr(d, "alt") != "" {
 			return collapse(attr(d, "alt"))
 		}
@@ -412,10 +440,10 @@ func width(s string) int {
 
 // firstText returns the first run of main text long enough to be found in the
 // source.
-func firstText(main []*html.Node) string {
+func (t *tree) firstText(main []*html.Node) string {
 	found := ""
 	for _, m := range main {
-		visible(m, func(n *html.Node) {
+		t.visible(m, func(n *html.Node) {
 			if n.Type != html.TextNode || len(found) >= minProbe {
 				return
 			}

@@ -245,9 +245,13 @@ type items struct {
 
 // atLimit counts one property value and reports whether a limit is exceeded.
 func (m *items) atLimit() bool {
+	full := m.full()
 	m.values++
-	return m.values > maxValues || m.bytes > maxMicrodata
+	return full
 }
+
+// full reports whether a limit is reached.
+func (m *items) full() bool { return m.values >= maxValues || m.bytes > maxMicrodata }
 
 // addNode parses n and its descendants as part of item owner; -1 means no item.
 func (m *items) addNode(n *html.Node, owner int) {
@@ -256,20 +260,30 @@ func (m *items) addNode(n *html.Node, owner int) {
 		inner := owner
 		if hasAttribute(n, "itemscope") && len(m.things) < maxThings {
 			inner = m.addItem(n, owner, props)
-		} else if owner >= 0 {
-			for _, p := range props {
-				if m.atLimit() {
-					break
-				}
-				name, value := schemaName(p), m.itemValue(n)
-				m.bytes += len(value)
-				m.things[owner].Text[name] = append(m.things[owner].Text[name], value)
-			}
+		} else if owner >= 0 && len(props) > 0 {
+			m.addValue(n, owner, props)
 		}
 		owner = inner
 	}
 	for c := range n.ChildNodes() {
 		m.addNode(c, owner)
+	}
+}
+
+// addValue adds the value of n under each of its property names.
+// The value is read once: n can have as many names and descendants as the document has room for.
+func (m *items) addValue(n *html.Node, owner int, props []string) {
+	if m.full() {
+		return
+	}
+	value := m.itemValue(n)
+	for _, p := range props {
+		if m.atLimit() {
+			break
+		}
+		name := schemaName(p)
+		m.bytes += len(value)
+		m.things[owner].Text[name] = append(m.things[owner].Text[name], value)
 	}
 }
 

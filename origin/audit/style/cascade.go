@@ -128,6 +128,13 @@ func (s *sheet) animate(v *values, vars *scope) {
 	s.resolve(v, vars)
 }
 
+// chargeValues counts the bytes of the values that are computed.
+func (s *sheet) chargeValues(v *values) {
+	for i := range v {
+		s.left -= len(v[i].value) / valueBytes
+	}
+}
+
 // maxSubstitutions limits the variables of one value, including those in the values of
 // variables: their text can grow exponentially, and they can contain themselves.
 const maxSubstitutions = 32
@@ -137,6 +144,9 @@ const maxSubstitutions = 32
 func (s *sheet) substitute(value string, vars *scope, left *int) (result string, ok bool) {
 	var b strings.Builder
 	for {
+		if s.left -= len(value) / valueBytes; s.left < 0 {
+			return "", false
+		}
 		at := strings.Index(value, "var(")
 		if at < 0 {
 			b.WriteString(value)

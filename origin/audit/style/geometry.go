@@ -132,11 +132,11 @@ const minBox = 100
 func functions(value string) func(yield func(name string, args []string) bool) {
 	return func(yield func(string, []string) bool) {
 		for {
-			name, rest, ok := strings.Cut(value, "(")
+			name, _, ok := strings.Cut(value, "(")
 			if !ok {
 				return
 			}
-			p := selectorParser{rest: "(" + rest}
+			p := selectorParser{rest: value[len(name):]}
 			inner, ok := p.enclosed('(', ')')
 			if !ok {
 				return

@@ -64,6 +64,11 @@ func TestHostile(t *testing.T) {
 			strings.Repeat("k,", 400)+"k}", 2_000), 60 * mb, false},
 		{"layers", flat(numbered("@layer l%d{p{left:0}}", 5_000), 100), 60 * mb, false},
 		{"generated text", flat("p::after{content:'"+strings.Repeat("z", 900)+"'}", 2_000), 120 * mb, false},
+		{"long values with variables", flat(":root{--x:"+strings.Repeat("a ", 500)+"}p{clip:var(--x);"+
+			"clip-path:var(--x);filter:var(--x);translate:var(--x);transform:var(--x)}", 8_000), 600 * mb, true},
+		{"long values with functions", flat("p{position:absolute;transform:"+strings.Repeat("scale(1) ", 110)+
+			";filter:"+strings.Repeat("blur(1) ", 120)+";clip-path:"+strings.Repeat("a(1) ", 200)+"}", 8_000),
+			1200 * mb, true},
 		{"bytes", flat(strings.Repeat("/**/ ", 300_000), 10), 60 * mb, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,6 +87,22 @@ func TestHostile(t *testing.T) {
 				t.Errorf("exceeded is %t after %d steps, want %t", exceeded, steps, tt.exceeded)
 			}
 		})
+	}
+}
+
+// TestSiblingsOnce: the nodes after an element are counted as steps, and searched for another
+// element once, however many selectors ask whether it is the last.
+func TestSiblingsOnce(t *testing.T) {
+	const comments, selectors = 20_000, 1_000
+	css := numbered("[a%d]:last-child{left:0}", selectors)
+	doc, err := html.Parse(strings.NewReader("<!doctype html><style>" + css + "</style><body><p></p>" +
+		strings.Repeat("<!---->", comments)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, steps := style.Cost(doc)
+	if most := comments + 10*selectors; steps < comments || steps > most {
+		t.Errorf("%d steps, want %d to %d", steps, comments, most)
 	}
 }
 

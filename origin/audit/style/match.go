@@ -10,9 +10,13 @@ import (
 
 // Limits of matching.
 const (
-	// maxSteps limits the work of one document: conditions tested on elements, and
-	// declarations applied to them. Bootstrap 4 on 15,000 elements needs 1.1 million.
+	// maxSteps limits the work of one document: conditions tested on elements,
+	// declarations applied to them, and bytes of values. Bootstrap 4 on 15,000 elements needs 1.1 million.
 	maxSteps = 10_000_000
+
+	// valueBytes is how many bytes of a value count as a step: values with functions and
+	// variables take microseconds, in every environment of every element.
+	valueBytes = 8
 
 	// maxRefs limits the steps whose result other steps need, as each element has a bit
 	// for each of them. Bootstrap 4 has 239.
@@ -154,6 +158,7 @@ type element struct {
 	index     int            // among the elements of the parent, from 1
 	typeIndex int            // the same among those of its type
 	types     map[string]int // numbers of the children that were visited
+	final     finality
 
 	own       bits // steps that it matches
 	ancestors bits // those that its ancestors match
@@ -162,6 +167,16 @@ type element struct {
 	last      bits // those of the last visited child
 	children  bits // those of all visited children
 }
+
+// finality is whether an element is the last of its parent, which is found when the first
+// selector asks: comments and texts without limit may follow an element.
+type finality byte
+
+const (
+	finalUnknown finality = iota
+	finalYes
+	finalNo
+)
 
 // newElement returns an element without bits.
 func (m *matcher) newElement() *element {
@@ -191,7 +206,7 @@ func (m *matcher) enter(n *html.Node, parent *element) *element {
 	}
 	clear(e.types)
 	e.node, e.parent, e.depth, e.tag, e.id, e.classes = n, parent, depth, n.Data, "", nil
-	e.lang, e.index, e.typeIndex = "", 1, 1
+	e.lang, e.index, e.typeIndex, e.final = "", 1, 1, finalUnknown
 	for _, a := range n.Attr {
 		switch a.Key {
 		case "id":
@@ -278,7 +293,7 @@ func (m *matcher) accepts(c *compound, e *element) bool {
 	switch {
 	case c.tag != "" && c.tag != e.tag, c.id != "" && c.id != e.id:
 		return false
-	case c.first && e.index != 1, c.last && !isLast(e.node):
+	case c.first && e.index != 1, c.last && !m.isLast(e):
 		return false
 	case c.link && (e.node.Data != "a" || !hasAttr(e.node, "href")):
 		return false
@@ -328,14 +343,19 @@ func isNth(index int, n [2]int) bool {
 	return rest%a == 0 && rest/a >= 0
 }
 
-// isLast reports whether no element follows.
-func isLast(n *html.Node) bool {
-	for n = n.NextSibling; n != nil; n = n.NextSibling {
-		if n.Type == html.ElementNode {
-			return false
+// isLast reports whether no element follows. Each node is examined once, for the element
+// before it.
+func (m *matcher) isLast(e *element) bool {
+	if e.final == finalUnknown {
+		e.final = finalYes
+		for n := e.node.NextSibling; n != nil && e.final == finalYes; n = n.NextSibling {
+			m.left--
+			if n.Type == html.ElementNode {
+				e.final = finalNo
+			}
 		}
 	}
-	return true
+	return e.final == finalYes
 }
 
 func hasAttr(n *html.Node, name string) bool {

@@ -107,7 +107,7 @@ func (w *walker) readSheets(doc *html.Node) (external bool, canvas paint) {
 		switch n.Data {
 		case "style":
 			kind := strings.ToLower(strings.TrimSpace(attr(n, "type")))
-			if kind != "" && kind != "text/css" || isInert(n) || n.FirstChild == nil {
+			if kind != "" && kind != "text/css" || w.isInert(n) || n.FirstChild == nil {
 				continue
 			}
 			w.sheet.add(n.FirstChild.Data, attr(n, "media"))
@@ -128,8 +128,9 @@ func (w *walker) readSheets(doc *html.Node) (external bool, canvas paint) {
 
 // isInert reports whether an element is in one whose content browsers with scripting do not
 // use.
-func isInert(n *html.Node) bool {
+func (w *walker) isInert(n *html.Node) bool {
 	for p := n.Parent; p != nil; p = p.Parent {
+		w.sheet.left--
 		if p.Data == "noscript" || p.Data == "template" {
 			return true
 		}
@@ -191,6 +192,7 @@ func (w *walker) style(e *element, m *matched, outer, own *states) {
 		if i == 0 || !same || outer[i].vars != outer[0].vars {
 			v, vars = w.sheet.cascade(m, i, false, outer[i].vars)
 		}
+		w.sheet.chargeValues(&v)
 		own[i] = w.computers[i].compute(&outer[i], e, &v, vars)
 		own[i].apply(e.node)
 		if e.node.Data == "html" {
