@@ -445,8 +445,8 @@ func TestHardPurgeOfBoard(t *testing.T) {
 			}
 			// What does not depend on the ranking, or on the log at all.
 			for _, path := range []string{"/about", "/bot", "/badges", "/developers", "/problems",
-				"/developers/playground", "/llms-txt", "/methodology", "/niches", "/?basis=visibility", "/api/v1/methodology",
-				"/api/v1/validity", stylesheet} {
+				"/developers/playground", "/llms-txt", "/methodology", "/niches", "/?basis=visibility",
+				"/api/v1/methodology", "/api/v1/validity", stylesheet} {
 				if a := h.get(path); a.status != http.StatusOK {
 					t.Errorf("%s: %d", path, a.status)
 				}
