@@ -353,6 +353,8 @@ const (
 	missionsOfWorld = `SELECT m.id FROM mission m WHERE m.account = $1 ORDER BY m.id LIMIT $2`
 	eventsOfWorld   = `SELECT ` + check.EventColumns + ` FROM event WHERE account = $1 AND account <> ''
 		AND id < $2 ORDER BY number LIMIT $3`
+	// Earlier versions stored test messages to the endpoints of a world as live ones.
+	misplacedDeliveries = `SELECT d.id FROM delivery d WHERE d.world = '' AND d.endpoint IN (` + endpointsOfWorld + `)`
 )
 
 // ResetWorld deletes up to limit missions of a test world that is being reset, or as many other rows,
@@ -374,6 +376,10 @@ func (t WorldTx) ResetWorld(ctx context.Context, world string, limit int) (int64
 	}
 	if n, err := t.eraseEvents(ctx, world, "~", limit); n > 0 || err != nil {
 		return n, err
+	}
+	misplaced, err := t.exec(ctx, `UPDATE delivery SET world = $1 WHERE id IN (`+misplacedDeliveries+`)`, world)
+	if misplaced > 0 || err != nil {
+		return misplaced, err // they are deleted next: the endpoints cannot be deleted before
 	}
 	return 0, t.endReset(ctx, world)
 }

@@ -2,6 +2,7 @@ package testworld
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -94,15 +95,28 @@ func (s *Service) reset(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, world := range worlds {
-		err := s.batches(ctx, resetBatch, func(ctx context.Context, tx *store.Tx, limit int) (int64, error) {
+	return each(ctx, worlds, func(world string) error {
+		return s.batches(ctx, resetBatch, func(ctx context.Context, tx *store.Tx, limit int) (int64, error) {
 			return tx.ResetWorld(ctx, world, limit)
 		})
+	})
+}
+
+// each calls fn for each world and joins the errors: a world whose rows cannot be deleted does not keep the others
+// from being emptied. When ctx has ended or the database is unavailable, it would fail for each of them, and each
+// stops.
+func each(ctx context.Context, worlds []string, fn func(world string) error) error {
+	var all error
+	for _, world := range worlds {
+		err := fn(world)
 		if err != nil {
-			return err
+			all = errors.Join(all, fmt.Errorf("empty %s: %w", world, err))
+		}
+		if ctx.Err() != nil || fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
+			break
 		}
 	}
-	return nil
+	return all
 }
 
 // batches runs fn in transactions until it has nothing more to delete.
@@ -132,27 +146,21 @@ func (s *Service) prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, world := range idle {
+	err = each(ctx, idle, func(world string) error {
 		if _, err := s.Reset(ctx, world); err != nil {
 			return err
 		}
 		s.cfg.Log.Info("test world is reset: its keys were not used for a month", slog.String("account", world))
-	}
-	worlds, err := s.cfg.Store.WorldsWithEvents(ctx, now.Add(-keepEvents), maxWorlds)
-	if err != nil {
-		return err
-	}
-	for _, world := range worlds {
-		err := s.batches(ctx, pruneBatch, func(ctx context.Context, tx *store.Tx, limit int) (int64, error) {
+		return nil
+	})
+	worlds, listErr := s.cfg.Store.WorldsWithEvents(ctx, now.Add(-keepEvents), maxWorlds)
+	return errors.Join(err, listErr, each(ctx, worlds, func(world string) error {
+		return s.batches(ctx, pruneBatch, func(ctx context.Context, tx *store.Tx, limit int) (int64, error) {
 			n, err := tx.PruneWorld(ctx, world, now.Add(-keepEvents), limit)
 			if err == nil && n > 0 {
 				err = tx.PromoteWaiting(ctx, "", now) // those that waited for a deleted one
 			}
 			return n, err
 		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	}))
 }

@@ -128,7 +128,11 @@ func (s *Service) addPing(ctx context.Context, e *store.Endpoint, kind event.Kin
 		if err := tx.AppendEvent(ctx, &event); err != nil {
 			return err
 		}
-		to := store.Subscriber{ID: e.ID} // without ordering, and without waking the endpoint
+		to, err := tx.Subscriber(ctx, e.ID)
+		if err != nil { // it was deleted meanwhile
+			return store.NotFound(err, "there is no such endpoint")
+		}
+		to.Ordered, to.Enabled = false, false // the message waits for no other one, and does not wake the endpoint
 		if err := tx.AddDelivery(ctx, ping.ID, &to, event.Number, "", now); err != nil {
 			return err
 		}
