@@ -242,6 +242,45 @@ func TestLostTestClockStops(t *testing.T) {
 	}
 }
 
+// A worker that lost the lease of a clock learns that from its next write, which is no error and moves nothing: it
+// ends, and does not repeat the write.
+func TestClockOfAnotherWorkerDoesNotMove(t *testing.T) {
+	w := newFixture(t)
+	ctx, world := t.Context(), fieldmark.TestAccount(access.DefaultAccount)
+	if _, err := w.Access.Keys.CreateTest(ctx, access.DefaultAccount, fieldmark.TestKeyRequest{Name: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.TestClocks.Advance(ctx, world,
+		fieldmark.TestClockRequest{Now: fieldmark.At(time.Now().Add(time.Hour))}); err != nil {
+		t.Fatal(err)
+	}
+	for _, worker := range []string{"first", "second"} {
+		want := worker == "second" // which has the lease
+		var owned bool
+		err := w.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			now := time.Now()
+			_, _, err := tx.ClaimTestClocks(ctx, "second", now, now.Add(time.Hour), 1, job.MaxClaims)
+			if err != nil {
+				return err
+			}
+			c, err := tx.TestClock(ctx, world)
+			if err != nil {
+				return err
+			}
+			c.Offset = time.Minute
+			owned, err = tx.MoveTestClock(ctx, world, worker, &c)
+			return err
+		})
+		if err != nil || owned != want {
+			t.Errorf("the %s worker moved the clock: %v, %v; want %v", worker, owned, err, want)
+		}
+		c, err := w.TestClocks.Get(ctx, world)
+		if moved := c.OffsetSeconds == 60; err != nil || !want && moved {
+			t.Errorf("the clock is %+v, %v, after a write of the %s worker", c, err, worker)
+		}
+	}
+}
+
 // A preview that crashes its process fails, and can be requested again.
 func TestLostPreviewFails(t *testing.T) {
 	w := newFixture(t)

@@ -24,6 +24,9 @@ func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err 
 		ids, err = tx.ClaimDueAccessMail(ctx, s.cfg.Jobs.Worker(), now, now.Add(job.LeaseDuration), limit)
 		return err
 	})
+	if err != nil {
+		return nil, err // what fn read is not leased
+	}
 	for _, id := range ids {
 		lease := store.Lease{Kind: store.LeaseAccess, ID: id}
 		// A mail that cannot be sent is no failure of the job: EndAccessMail stores when to try
@@ -36,7 +39,7 @@ func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err 
 			}
 		}})
 	}
-	return todo, err
+	return todo, nil
 }
 
 // send sends the mail about the present state of a request, and stores when another attempt is due.
@@ -70,7 +73,7 @@ func (s *Service) send(ctx context.Context, id string) error {
 	ctx, cancel := job.ShutdownContext(ctx)
 	defer cancel()
 	return s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.EndAccessMail(ctx, s.cfg.Jobs.Worker(), id, next)
+		return tx.EndAccessMail(ctx, s.cfg.Jobs.Worker(), &r, next)
 	})
 }
 

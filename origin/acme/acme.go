@@ -175,11 +175,14 @@ func (s *Service) claim(ctx context.Context, limit int) (todo []job.Job, err err
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err // the names in claimed are not leased
+	}
 	for _, name := range claimed {
 		todo = append(todo, job.Job{Lease: store.Lease{Kind: store.LeaseCertificate, ID: name},
 			Do: func(ctx context.Context) { s.work(ctx, name) }})
 	}
-	return todo, err
+	return todo, nil
 }
 
 // work does what a name needs now and stores when it needs something again.

@@ -60,16 +60,38 @@ type fixture struct {
 	at store.Config
 	db *store.Store
 
+	log     *logged
 	answers atomic.Pointer[acme.Service]      // of challenges; nil: none
 	ports   atomic.Pointer[map[string]string] // addresses by port of the name; others refuse connections
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &fixture{t: t, ca: acmetest.New(t, 90*acmetest.Day), at: storetest.New(t)}
+	w := &fixture{t: t, ca: acmetest.New(t, 90*acmetest.Day), at: storetest.New(t), log: &logged{out: t.Output()}}
 	w.db = storetest.Open(t, w.at)
 	w.ports.Store(&map[string]string{})
 	return w
+}
+
+// logged is a log that several goroutines may write to. The log of the test gets it too.
+type logged struct {
+	out io.Writer
+	mu  sync.Mutex
+	b   strings.Builder
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Write(b)
+	return l.out.Write(b)
+}
+
+// count returns how often a text is in the log.
+func (l *logged) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), text)
 }
 
 // dial connects to a port of the name.
@@ -127,7 +149,7 @@ func (w *fixture) answerHTTP() {
 func (w *fixture) open(db *store.Store, client *http.Client, names ...string) *origin.Service {
 	w.t.Helper()
 	s, err := origin.New(origin.Config{Store: db, Secret: appSecret,
-		Log: slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Certificates: acme.Config{Names: names, Directory: w.ca.Directory, Email: "you@example.org", HTTP: client,
 			Dial: w.dial}})
 	must(w.t, err)
@@ -392,6 +414,19 @@ func TestRevoked(t *testing.T) {
 	w.due(nil)
 	w.until("another certificate is issued", func() bool { return w.serial() != first.Leaf.SerialNumber.String() })
 	w.wantOrders(2)
+}
+
+// TestFailedClaimOrdersNothing starts an origin whose leases of the name fail: it makes no order before one succeeds.
+func TestFailedClaimOrdersNothing(t *testing.T) {
+	w := newFixture(t)
+	w.answerTLS()
+	allow := storetest.RefuseClaims(t, w.at, "certificate")
+	w.start(w.open(w.db, w.ca.Client, name))
+	w.until("claims fail", func() bool { return w.log.count("claim jobs") >= 2 || w.ca.Orders() > 0 })
+	w.wantOrders(0)
+	allow()
+	w.until("a certificate is issued", func() bool { return w.serial() != "" })
+	w.wantOrders(1)
 }
 
 // TestOriginsRace starts two origins at once with one database: they make one order.

@@ -248,7 +248,10 @@ func otherKind(kind string) string {
 func (s *Service) download(ctx context.Context, account acme.Account, c *store.Certificate, o *store.CertificateOrder,
 	url string) error {
 	chains, err := s.client.GetCertificateChain(ctx, account, url)
-	if err != nil || len(chains) == 0 {
+	if err == nil && len(chains) == 0 {
+		err = errors.New("the CA sent none")
+	}
+	if err != nil {
 		return fmt.Errorf("download the certificate: %w", err)
 	}
 	next, err := s.parsePair(c.Name, string(chains[0].ChainPEM), o.Key)

@@ -11,11 +11,10 @@ import (
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
-// Bounds of a digest. A brand has a few events a day; a longer mail is not read.
+// Bounds of the text of a digest. A brand has a few events a day; a longer mail is not read.
 const (
 	maxLines    = 50
 	maxText     = 500 // code points of a text that others wrote
-	maxEvents   = 1000
 	maxSignals  = 3
 	dateLayout  = "2006-01-02"
 	subjectText = 80 // code points of a name in a subject

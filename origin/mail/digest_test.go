@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/mail"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -94,6 +96,90 @@ func TestDigest(t *testing.T) {
 		t.Errorf("after the unsubscription: %+v", list)
 	}
 	must(t, f.store.Check(t.Context()))
+}
+
+// TestDigestOfABusyAccount: the events of a brand are sent once each, also after more events of the account than one
+// page, and than one mail looks at: a second mail follows at once.
+func TestDigestOfABusyAccount(t *testing.T) {
+	r := startRelay(t, "starttls")
+	f := newIdleFixture(t, r, fmt.Sprintf("smtp://fieldmark:secret@127.0.0.1:%d", r.port))
+	now := time.Now()
+	f.write(func(ctx context.Context, tx *store.Tx) error {
+		return tx.AddMailAddress(ctx, &mail.Address{ID: "mla_1", Brand: "acme", Account: account,
+			Address: "ann@acme.example", State: store.MailConfirmed, CreatedAt: now})
+	})
+	number := 0
+	others := func(n int) {
+		t.Helper()
+		f.write(func(ctx context.Context, tx *store.Tx) error {
+			for range n {
+				number++
+				err := tx.AppendEvent(ctx, &store.Event{Account: account, Subject: "msn_1", Event: fieldmark.Event{
+					ID: fmt.Sprintf("evt_%026d", number), Type: fieldmark.EventMissionCreated, Time: fieldmark.At(now),
+					Data: []byte("{}")}})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	answers := []string{"in the first page", "in the second page", "in the second mail"}
+	for i, n := range []int{0, 1_500, 10_000} {
+		others(n)
+		f.emit(fieldmark.EventDisputeUpheld, fieldmark.DisputeChange{Slug: "acme", Signal: "read.server_text",
+			State: fieldmark.DisputeUpheld, Answer: answers[i]})
+	}
+	head, err := f.store.Head(t.Context())
+	must(t, err)
+	f.run()
+	eventually(t, "all events were read", func() bool { return f.addresses()[0].After >= head })
+	_, _, body := f.wait(2)
+	if strings.Count(body, answers[2]) != 1 || strings.Contains(body, "page") {
+		t.Errorf("the second mail is\n%s", body)
+	}
+	_, _, body = (&fixture{t: t, relay: &relay{said: r.mails()[:1]}}).wait(1)
+	for i, answer := range answers {
+		if got := strings.Count(body, answer); got != 1 && i < 2 || got != 0 && i == 2 {
+			t.Errorf("%q is in the first mail %d times:\n%s", answer, got, body)
+		}
+	}
+	if due := f.addresses()[0].DueAt; !due.After(time.Now()) {
+		t.Errorf("after the last event, the next digest is due at %v", due)
+	}
+}
+
+// TestFailedClaimSendsNoMail: a transaction that leases mail and fails causes no mail.
+func TestFailedClaimSendsNoMail(t *testing.T) {
+	for _, table := range []string{"mail_address", "access_request"} {
+		t.Run(table, func(t *testing.T) {
+			r := startRelay(t, "starttls")
+			f := newIdleFixture(t, r, fmt.Sprintf("smtp://fieldmark:secret@127.0.0.1:%d", r.port))
+			if table == "mail_address" {
+				must(t, f.Mail.Add(t.Context(), account, "acme", "ann@acme.example"))
+			} else {
+				_, err := f.AccessRequests.Open(t.Context(), access.ParseCaller("192.0.2.1", ""),
+					fieldmark.AccessRequestForm{Organization: "Acme", Name: "Ann", Email: "ann@acme.example",
+						Purpose: "Our billing creates missions.", Offer: fieldmark.OfferStandard,
+						Scopes: []fieldmark.Scope{fieldmark.ScopeMissionCreate}})
+				must(t, err)
+			}
+			allow := storetest.RefuseClaims(t, f.at, table)
+			f.run()
+			eventually(t, "claims fail", func() bool { return f.log.count("claim jobs") >= 2 || len(r.mails()) > 0 })
+			if n := len(r.mails()); n != 0 {
+				t.Errorf("%d mails by a transaction that failed", n)
+			}
+			allow()
+			f.settled()
+			eventually(t, "no mail about a request is due", func() bool {
+				list, err := f.store.AccessRequests(t.Context(), "", "", 1)
+				must(t, err)
+				return len(list) == 0 || list[0].DueAt.IsZero()
+			})
+			f.wait(1)
+		})
+	}
 }
 
 // TestRelayRefuses: a refusal for now is tried again with the same mail, a permanent one ends the

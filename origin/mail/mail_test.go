@@ -155,8 +155,31 @@ const account = "brand-acme"
 type fixture struct {
 	*origin.Service
 	t     *testing.T
+	at    store.Config
 	store *store.Store
 	relay *relay
+	log   *logged
+}
+
+// logged is a log that several goroutines may write to. The log of the test gets it too.
+type logged struct {
+	out io.Writer
+	mu  sync.Mutex
+	b   bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Write(b)
+	return l.out.Write(b)
+}
+
+// count returns how often a text is in the log.
+func (l *logged) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), text)
 }
 
 // newFixture returns a running origin.
@@ -170,14 +193,15 @@ func newFixture(t *testing.T, r *relay, address string) *fixture {
 // newIdleFixture returns an origin that sends no mail before run.
 func newIdleFixture(t *testing.T, r *relay, address string) *fixture {
 	t.Helper()
-	st, err := store.Open(context.Background(), storetest.New(t))
+	at := storetest.New(t)
+	st, err := store.Open(context.Background(), at)
 	must(t, err)
 	t.Cleanup(func() { must(t, st.Close()) })
 	sender, err := mail.ParseRelay(address, "Fieldmark <geo@marks.example>")
 	must(t, err)
-	f := &fixture{t: t, store: st, relay: r}
+	f := &fixture{t: t, at: at, store: st, relay: r, log: &logged{out: t.Output()}}
 	f.Service, err = origin.New(origin.Config{Store: st, Secret: []byte(strings.Repeat("s", 32)), MailRelay: sender,
-		BaseURL: "https://marks.example", Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+		BaseURL: "https://marks.example", Log: slog.New(slog.NewTextHandler(f.log, nil))})
 	must(t, err)
 	_, _, err = f.Brands.Put(t.Context(), fieldmark.Brand{Slug: "acme", Name: "Acme", URL: "https://acme.example/",
 		Niche: "tools", Language: "en", Public: true})

@@ -17,6 +17,14 @@ import (
 // maxSending is how many mails a process sends at once: relays limit connections of a client.
 const maxSending = 4
 
+// The events of an account are read in pages, so that few are in memory at once: those of its missions are among
+// them. A mail is about maxPages of them at most, so that it is sent within seconds; the next one is due at once and
+// goes on from there.
+const (
+	eventPage = 1000
+	maxPages  = 10
+)
+
 // retries are the delays before the attempts of a mail: a greylisting relay accepts the same
 // mail after minutes (RFC 6647).
 var retries = webhook.ScheduleOf(&fieldmark.RetryPolicy{Schedule: fieldmark.RetryQuick})
@@ -63,6 +71,9 @@ func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err 
 		ids, err = tx.ClaimDueMail(ctx, s.cfg.Jobs.Worker(), now, now.Add(job.LeaseDuration), limit)
 		return err
 	})
+	if err != nil {
+		return nil, err // what fn read is not leased
+	}
 	for _, id := range ids {
 		todo = append(todo, job.Job{Lease: store.Lease{Kind: store.LeaseMail, ID: id}, Do: func(ctx context.Context) {
 			if err := s.process(ctx, id); err != nil && ctx.Err() == nil {
@@ -70,7 +81,7 @@ func (s *Service) claimDue(ctx context.Context, limit int) (todo []job.Job, err 
 			}
 		}})
 	}
-	return todo, err
+	return todo, nil
 }
 
 // process sends the mail to an address that is due, and stores when the next one is. A process
@@ -92,11 +103,7 @@ func (s *Service) process(ctx context.Context, id string) error {
 	if a.State == store.MailPending && (!manages || now.Sub(a.CreatedAt) > confirmWithin) {
 		return s.delete(ctx, id)
 	}
-	head, err := s.cfg.Store.Head(ctx) // before the events: none between them is lost
-	if err != nil {
-		return err
-	}
-	m, err := s.compose(ctx, &a)
+	m, read, err := s.compose(ctx, &a)
 	if err != nil {
 		return err
 	}
@@ -113,10 +120,10 @@ func (s *Service) process(ctx context.Context, id string) error {
 	}
 	ctx, cancel := job.ShutdownContext(ctx)
 	defer cancel()
-	if !manages && (err == nil || a.Attempts >= len(retries)) {
+	if !manages && (err == nil && !read.more || a.Attempts >= len(retries)) {
 		return s.delete(ctx, id) // it was the last mail
 	}
-	next := after(a, err, head, time.Now())
+	next := after(a, err, read, time.Now())
 	return s.cfg.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.EndMail(ctx, s.cfg.Jobs.Worker(), &a, &next)
 	})
@@ -124,7 +131,7 @@ func (s *Service) process(ctx context.Context, id string) error {
 
 // after returns an address after an attempt: a mail that was sent is followed by the next digest;
 // one that the relay did not accept is tried again, and its events are in the next digest.
-func after(a Address, err error, head int64, now time.Time) Address {
+func after(a Address, err error, read position, now time.Time) Address {
 	next := a
 	next.Error = ""
 	if err != nil {
@@ -138,9 +145,12 @@ func after(a Address, err error, head int64, now time.Time) Address {
 		next.DueAt = now.Add(retries[a.Attempts])
 		return next
 	case err == nil && a.State == store.MailConfirmed:
-		next.After = head
+		next.After = read.upTo
 	}
 	next.Attempts, next.DueAt = 0, nextDigest(now)
+	if err == nil && read.more {
+		next.DueAt = now
+	}
 	if a.State == store.MailPending {
 		next.DueAt = a.CreatedAt.Add(confirmWithin + time.Second) // when it is deleted
 	}
@@ -154,11 +164,18 @@ func (s *Service) delete(ctx context.Context, id string) error {
 	})
 }
 
-// compose returns the mail that is due; without a text there is nothing to send.
-func (s *Service) compose(ctx context.Context, a *Address) (m message, err error) {
+// position is how far a digest has read the event log.
+type position struct {
+	upTo int64 // the number of an event
+	more bool  // there may be later events of the account
+}
+
+// compose returns the mail that is due and, for a digest, the events that it is about; without a text there is
+// nothing to send.
+func (s *Service) compose(ctx context.Context, a *Address) (m message, read position, err error) {
 	b, err := s.cfg.Store.Brand(ctx, a.Brand)
 	if err != nil {
-		return m, err
+		return m, read, err
 	}
 	name := line(b.Name, subjectText)
 	m = message{id: fmt.Sprintf("%s.%d", a.ID, a.After), to: a.Address}
@@ -168,27 +185,47 @@ func (s *Service) compose(ctx context.Context, a *Address) (m message, err error
 			"To receive it, open this page within 24 hours and press the button:\n%s\n\n"+
 			"If it was not you, do nothing: there will be no other mail.\n", s.cfg.BaseURL, name,
 			s.link(ConfirmPath, a.ID))
-		return m, nil
+		return m, read, nil
 	}
-	events, err := s.cfg.Store.AccountEvents(ctx, a.Account, a.After, maxEvents)
+	about, read, err := s.events(ctx, a)
 	if err != nil {
-		return m, err
-	}
-	about := events[:0]
-	// Events of other brands of the account are in the digests of those.
-	for _, e := range events {
-		if e.Subject == string(a.Brand) {
-			about = append(about, e)
-		}
+		return m, read, err
 	}
 	subject, lines := digest(&b.Brand, about)
 	// A day without changes sends no mail.
 	if len(lines) == 0 {
-		return m, nil
+		return m, read, nil
 	}
 	m.subject, m.unsubscribe = subject, s.link(UnsubscribePath, a.ID)
 	m.text = fmt.Sprintf("%s\n%s%s%s\n\n%s\n\nChange what you receive: %s%s/brands/%s/notifications\n"+
 		"Unsubscribe: %s\n", name, s.cfg.BaseURL, fieldmark.PathBrandPage, a.Brand, strings.Join(lines, "\n"),
 		s.cfg.BaseURL, fieldmark.PathOwner, a.Brand, m.unsubscribe)
-	return m, nil
+	return m, read, nil
+}
+
+// events returns the events of the brand of an address since its last digest. Those of missions and of other brands
+// of the account are left out: they are in other digests or in none.
+func (s *Service) events(ctx context.Context, a *Address) (about []store.Event, read position, err error) {
+	head, err := s.cfg.Store.Head(ctx) // before the events: none between them is lost
+	if err != nil {
+		return nil, read, err
+	}
+	read.upTo = a.After
+	for range maxPages {
+		page, err := s.cfg.Store.AccountEvents(ctx, a.Account, read.upTo, eventPage)
+		if err != nil {
+			return nil, read, err
+		}
+		for _, e := range page {
+			if read.upTo = e.Number; e.Subject == string(a.Brand) {
+				about = append(about, e)
+			}
+		}
+		if len(page) < eventPage {
+			read.upTo = max(read.upTo, head)
+			return about, read, nil
+		}
+	}
+	read.more = true
+	return about, read, nil
 }

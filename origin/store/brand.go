@@ -86,7 +86,7 @@ var brandTables = []string{"revision", "audit", "visibility", "brand_alias", "su
 // free.
 func (t BrandTx) RenameBrand(ctx context.Context, from, to fieldmark.Slug, at fieldmark.Time) error {
 	const rest = `name, url, niche, language, description, public, created_at, facts_digest, facts_at, audit_due,
-		audit_rules, domains, unlisted_at`
+		audit_rules, audit_refusals, domains, unlisted_at`
 	fail := func(err error) error { return fmt.Errorf("rename brand %s to %s: %w", from, to, err) }
 	if _, err := t.exec(ctx, `INSERT INTO brand (slug, updated_at, `+rest+`) SELECT $2, $3, `+rest+` FROM brand
 		WHERE slug = $1`,

@@ -81,6 +81,7 @@ func (s *Store) ExplainWorlds(ctx context.Context, world string, now int64) (map
 		explain("idle worlds", idleWorlds, 50, now),
 		explain("worlds with events", worldsWithEvents, 50, old),
 		explain("deliveries to delete", deliveriesOfWorld+` LIMIT $2`, world, 50),
+		explain("misplaced deliveries", misplacedDeliveries, world),
 		explain("old deliveries", oldDeliveriesOfWorld, world, 50, old),
 		explain("missions to delete", missionsOfWorld, world, 50),
 		explain("events to erase", eventsOfWorld, world, "~", 50),
@@ -163,6 +164,32 @@ func (n *node) walk(plan *[]string, read *int) {
 	for _, p := range n.Plans {
 		p.walk(plan, read)
 	}
+}
+
+// BrandRow returns the row of a brand by the names of its columns.
+func (s *Store) BrandRow(ctx context.Context, slug fieldmark.Slug) (map[string]any, error) {
+	rows, err := s.readers.QueryContext(ctx, `SELECT * FROM brand WHERE slug = $1`, string(slug))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	values, into := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	if !rows.Next() {
+		return nil, errors.Join(ErrNotFound, rows.Err())
+	}
+	row := map[string]any{}
+	err = rows.Scan(into...)
+	for i, name := range columns {
+		row[name] = values[i]
+	}
+	return row, errors.Join(err, rows.Close())
 }
 
 // Fill adds n missions of one account with every status, priority and source, without

@@ -492,15 +492,16 @@ func (t AccessRequestTx) AddAccessRequest(ctx context.Context, r *AccessRequest)
 }
 
 // MoveAccessRequest stores a request with its new state and reports whether it was in the state from:
-// of two transactions that move it at once, one does.
+// of two transactions that move it at once, one does. The lease of a mail that is being sent stays: without it, this
+// process could claim the mail about the new state, and the end of the earlier mail would end that claim.
 func (t AccessRequestTx) MoveAccessRequest(ctx context.Context, r *AccessRequest,
 	from fieldmark.AccessState) (bool, error) {
 	body, err := jsonText(r.AccessRequestBody)
 	if err != nil {
 		return false, fmt.Errorf("encode access request %s: %w", r.ID, err)
 	}
-	n, err := t.exec(ctx, `UPDATE access_request SET state = $1, ends_at = $2, due_at = $3, attempts = 0, body = $4,
-		lease_until = NULL, lease_owner = NULL WHERE id = $5 AND state = $6`, string(r.State), r.EndsAt.UnixMicro(),
+	n, err := t.exec(ctx, `UPDATE access_request SET state = $1, ends_at = $2, due_at = $3, attempts = 0, body = $4
+		WHERE id = $5 AND state = $6`, string(r.State), r.EndsAt.UnixMicro(),
 		exactMicros(r.DueAt), body, r.ID, string(from))
 	if err != nil {
 		return false, fmt.Errorf("move access request %s: %w", r.ID, err)
@@ -533,12 +534,14 @@ func (t AccessRequestTx) ClaimDueAccessMail(ctx context.Context, owner string, n
 		RETURNING id`, lease.UnixMicro(), owner, now.UnixMicro(), limit)
 }
 
-// EndAccessMail stores when the next attempt of a mail of owner is due, zero after the last, and ends
-// the lease. A request that was moved meanwhile has other mail.
-func (t AccessRequestTx) EndAccessMail(ctx context.Context, owner, id string, next time.Time) error {
-	if _, err := t.exec(ctx, `UPDATE access_request SET due_at = $1, lease_until = NULL, lease_owner = NULL
-		WHERE id = $2 AND lease_owner = $3`, exactMicros(next), id, owner); err != nil {
-		return fmt.Errorf("end the mail of access request %s: %w", id, err)
+// EndAccessMail stores when the next attempt of the mail about was, a request as it was read during the attempt of
+// owner, is due, zero after the last, and ends the lease. The mail about a request that was moved meanwhile stays due.
+func (t AccessRequestTx) EndAccessMail(ctx context.Context, owner string, was *AccessRequest, next time.Time) error {
+	if _, err := t.exec(ctx, `UPDATE access_request SET lease_until = NULL, lease_owner = NULL,
+			due_at = CASE WHEN state = $1 AND due_at = $2 THEN $3 ELSE due_at END
+		WHERE id = $4 AND lease_owner = $5`, string(was.State), exactMicros(was.DueAt), exactMicros(next), was.ID,
+		owner); err != nil {
+		return fmt.Errorf("end the mail of access request %s: %w", was.ID, err)
 	}
 	return nil
 }

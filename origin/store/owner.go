@@ -454,13 +454,16 @@ func (t MailTx) ClaimDueMail(ctx context.Context, owner string, now, lease time.
 		RETURNING id`, lease.UnixMicro(), owner, now.UnixMicro(), limit)
 }
 
-// EndMail stores the result of an attempt of owner, which ends its lease. An address that was
-// confirmed, or whose mail was made due again meanwhile, keeps that.
+// EndMail stores the result of an attempt of owner, which ends its lease. An address that was confirmed meanwhile
+// keeps what the confirmation stored, with the event after which its digests begin, and mail that was made due again
+// stays due.
 func (t MailTx) EndMail(ctx context.Context, owner string, was, next *MailAddress) error {
-	_, err := t.exec(ctx, `UPDATE mail_address SET lease_until = NULL, lease_owner = NULL, after_event = $1, error = $2,
+	_, err := t.exec(ctx, `UPDATE mail_address SET lease_until = NULL, lease_owner = NULL,
+			after_event = CASE WHEN state = $3 THEN $1 ELSE after_event END,
+			error = CASE WHEN state = $3 THEN $2 ELSE error END,
 			state = CASE WHEN state = $3 THEN $4 ELSE state END,
 			attempts = CASE WHEN due_at = $5 THEN $6 ELSE attempts END,
-			due_at = CASE WHEN due_at = $5 OR $4 = 'ended' THEN $7 ELSE due_at END
+			due_at = CASE WHEN due_at = $5 OR state = $3 AND $4 = 'ended' THEN $7 ELSE due_at END
 		WHERE id = $8 AND lease_owner = $9`, next.After, next.Error, string(was.State), string(next.State),
 		was.DueAt.UnixMicro(), next.Attempts, exactMicros(next.DueAt), next.ID, owner)
 	if err != nil {

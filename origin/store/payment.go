@@ -443,8 +443,11 @@ func (t OfferTx) MoveTestClock(ctx context.Context, account, owner string, c *Te
 	n, err := t.exec(ctx, `UPDATE test_clock SET advancing = $3, stopped_at = $4, sla = $5, payments = $6, retries = $7,
 		webhooks = $8, claims = 0 WHERE account = $1 AND lease_owner = $2 AND advancing = 1`, account, owner,
 		boolInt(c.Advancing), nullMicros(c.StoppedAt), f.SLA, f.Payments, f.Retries, f.Webhooks)
-	if err != nil || n == 0 {
+	if err != nil {
 		return false, fail(err)
+	}
+	if n == 0 {
+		return false, nil
 	}
 	if _, err := t.exec(ctx, `UPDATE account SET clock_offset = $2 WHERE id = $1 AND clock_offset < $2`, account,
 		c.Offset.Microseconds()); err != nil {

@@ -167,7 +167,8 @@ func (s *dispatcher) dispatchOnce(ctx context.Context, tried []result, free int)
 		if len(tried) == 0 {
 			return nil, next, err
 		}
-		s.recordEach(ctx, tried) // one of them cannot be written; the others can
+		jobs, next = nil, time.Time{} // they are not leased
+		s.recordEach(ctx, tried)      // one of them cannot be written; the others can
 	}
 	for _, r := range tried {
 		s.jobs.Release(r.lease())

@@ -415,6 +415,40 @@ func RefuseWrites(t testing.TB, cfg store.Config) (allow func()) {
 	}
 }
 
+// RefuseClaims makes each transaction that leases a row of a table fail at its commit, when its statements have
+// succeeded, until allow is called or the test ends: the row would refer to one that does not exist.
+func RefuseClaims(t testing.TB, cfg store.Config, table string) (allow func()) {
+	t.Helper()
+	trigger := `CREATE TRIGGER refuse_claims AFTER UPDATE ON ` + table + ` FOR EACH ROW
+		WHEN (NEW.lease_owner IS NOT NULL) `
+	refuse := []string{`CREATE TABLE refused_claim (id BIGINT PRIMARY KEY, other BIGINT NOT NULL
+		REFERENCES refused_claim (id) DEFERRABLE INITIALLY DEFERRED)`}
+	end := []string{`PRAGMA busy_timeout = 30000`, `DROP TRIGGER refuse_claims`, `DROP TABLE refused_claim`}
+	const insert = `INSERT INTO refused_claim (id, other) SELECT COUNT(*) + 1, 0 FROM refused_claim`
+	if cfg.URL == "" {
+		refuse = append(refuse, trigger+`BEGIN `+insert+`; END`)
+	} else {
+		refuse = append(refuse, `CREATE FUNCTION refuse_claim() RETURNS trigger LANGUAGE plpgsql AS
+			$$ BEGIN `+insert+`; RETURN NULL; END $$`, trigger+`EXECUTE FUNCTION refuse_claim()`)
+		end = []string{`DROP TRIGGER refuse_claims ON ` + table, `DROP FUNCTION refuse_claim`,
+			`DROP TABLE refused_claim`}
+	}
+	Exec(t, cfg, refuse...)
+	allow = sync.OnceFunc(func() {
+		t.Helper()
+		db := connect(t, cfg)
+		defer db.Close()
+		for _, statement := range end {
+			// The context of a test that failed has ended.
+			if _, err := db.ExecContext(context.WithoutCancel(t.Context()), statement); err != nil {
+				t.Errorf("%s: %v", statement, err)
+			}
+		}
+	})
+	t.Cleanup(allow) // databases of a server are used again
+	return allow
+}
+
 // Dump returns everything a database stores, as someone with access to its files
 // would read it: for tests that secrets are not stored in the clear.
 func Dump(t testing.TB, cfg store.Config) []byte {
