@@ -197,7 +197,7 @@ func TestRateLimitOfNetworks(t *testing.T) {
 	}
 }
 
-// TestMadeUpKeys: where no key is verified, one that nobody has counts as none.
+// TestMadeUpKeys: where no key is verified, a request with an unknown key counts as one without a key.
 func TestMadeUpKeys(t *testing.T) {
 	h := newLimitedFixture(t)
 	h.brand("acme", "Acme", 500)

@@ -10,7 +10,7 @@ import (
 )
 
 // A message that was claimed by a transaction that failed is not leased, so it is not sent: here the transaction also
-// records the message before it, which is then recorded by one of its own.
+// records the message before it, which a second transaction then records.
 func TestFailedClaimSendsNothing(t *testing.T) {
 	w := newFixture(t)
 	arrived, proceed := make(chan struct{}, 1), make(chan struct{})
@@ -19,7 +19,7 @@ func TestFailedClaimSendsNothing(t *testing.T) {
 		<-proceed
 		rw.WriteHeader(http.StatusNoContent)
 	})
-	defer r.Close() // before the receiver of a test that failed waits for ever
+	defer r.Close() // otherwise the receiver of a failed test never returns
 	e := createEndpoint(t, w, r.URL, "mission.created")
 	w.patch(t, e.ID, fieldmark.EndpointPatch{MaxInFlight: to(1)})
 	stop := w.run(t)

@@ -17,8 +17,8 @@ const (
 	// maxHandshakes bounds the unfinished handshakes of a server, and maxNetworkHandshakes
 	// those of one client network: a handshake costs a server ten times what it costs a
 	// client that sends garbage. 1,024 are three times what a core completes in 100 ms.
-	// A slot is taken with the first byte: else a network could hold all of its own, and sixteen
-	// networks all there are, by connecting alone.
+	// A slot is taken with the first byte: otherwise a network could hold its whole share, and
+	// sixteen networks all slots, with connections that send nothing.
 	maxHandshakes        = 1024
 	maxNetworkHandshakes = 64
 )

@@ -95,7 +95,7 @@ func (s *Spool) sendAll(ctx context.Context, send Sender, senders int, blocked m
 		if decided += n; err != nil {
 			return decided, err
 		}
-		if undecided += len(window); n > 0 || len(blocked) == 0 { // those that cannot be read say nothing
+		if undecided += len(window); n > 0 || len(blocked) == 0 { // unreadable rows do not count
 			undecided = 0
 		}
 	}

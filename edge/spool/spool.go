@@ -258,7 +258,7 @@ func (s *Spool) load(ctx context.Context) error {
 		return err
 	}
 	if !readable {
-		return damage // nil: there are none
+		return damage // nil if the spool is empty
 	}
 	s.signal()
 	return s.findOldest(ctx)

@@ -94,7 +94,7 @@ func TestGoodPlan(t *testing.T) {
 	}
 }
 
-// TestMissingMidnight: where clocks change at midnight, the day of the change begins at 01:00 and is a day of its own.
+// TestMissingMidnight: where clocks change at midnight, the day of the change begins at 01:00 and is a separate day.
 func TestMissingMidnight(t *testing.T) {
 	for _, one := range []struct {
 		zone, from string
