@@ -26,6 +26,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 	"github.com/fieldmark/fieldmark/edge/spool"
+	"github.com/fieldmark/fieldmark/internal/slots"
 	"github.com/fieldmark/fieldmark/internal/trace"
 )
 
@@ -60,7 +61,7 @@ type proxyEndpoints struct {
 	hosts   *siteHosts
 	auth    *originAuth
 	proxy   *proxy.Proxy
-	uploads *slots // bodies that are passed on as they come
+	uploads *slots.Slots[netip.Addr] // bodies that are passed on as they come
 }
 
 // newProxyEndpoints builds the caching proxy. Responses are shared over Redis only if the operator chose it, because
@@ -124,7 +125,7 @@ func (s *siteHosts) isSite(host string) bool {
 // serve sends the request to the origin, or serves a cached response.
 func (e *proxyEndpoints) serve(ctx *fasthttp.RequestCtx) {
 	if ctx.Request.IsBodyStream() {
-		release, ok := e.uploads.acquire(e.clients.network(e.clients.addr(ctx)))
+		release, ok := e.uploads.Acquire(e.clients.network(e.clients.addr(ctx)))
 		if !ok {
 			e.meters.shed.Inc()
 			e.fail(ctx, errOverloaded())
@@ -180,7 +181,7 @@ type originTransport struct {
 	limits *rateLimiter
 	spool  *spool.Spool // records keys; nil: none
 	// requests and tunnels are what is under way, in total and for each network.
-	requests, tunnels *slots
+	requests, tunnels *slots.Slots[netip.Addr]
 	network           func(client netip.Addr) netip.Addr // that a client is counted for
 	onReject          func()
 	headTimeout       func(*http.Request) time.Duration // for the head of an answer
@@ -194,7 +195,7 @@ func (o *originTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		use = o.tunnels
 	}
 	network := o.network(clientOfRequest(r))
-	release, ok := use.acquire(network)
+	release, ok := use.Acquire(network)
 	if !ok {
 		o.onReject()
 		return nil, refuseRequest(r, errOverloaded())

@@ -21,6 +21,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/developer"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
+	"github.com/fieldmark/fieldmark/internal/slots"
 )
 
 // The default rates of the APIs: requests per quotaWindow and the largest burst.
@@ -509,48 +510,10 @@ const (
 	maxFetches = upstream.MaxConns / 2
 )
 
-// slots limits how many of something are in use at once, in total and for each
-// client network.
-type slots struct {
-	total, perNetwork int
-
-	mu        sync.Mutex
-	inUse     int
-	byNetwork map[netip.Addr]int
-}
-
-// newSlots returns slots of total, of which one network may use a quarter, and
-// no more than a quarter of pool.
-func newSlots(total, pool int) *slots {
-	return &slots{total: total, perNetwork: max(1, min(total, pool)/networkFraction), byNetwork: map[netip.Addr]int{}}
-}
-
-// acquire reserves a slot for a network, if one is free. For an invalid network only the
-// total is counted. The caller calls release once.
-func (s *slots) acquire(network netip.Addr) (release func(), ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.inUse >= s.total || network.IsValid() && s.byNetwork[network] >= s.perNetwork {
-		return nil, false
-	}
-	s.inUse++
-	if network.IsValid() {
-		s.byNetwork[network]++
-	}
-	return sync.OnceFunc(func() { s.release(network) }), true
-}
-
-// release frees a slot. A network without requests is deleted, so the map has at most as many entries as slots are
-// in use, whatever addresses an attacker uses.
-func (s *slots) release(network netip.Addr) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.inUse--
-	if network.IsValid() {
-		if s.byNetwork[network]--; s.byNetwork[network] == 0 {
-			delete(s.byNetwork, network)
-		}
-	}
+// newSlots returns slots of total, of which one network may use a quarter, and no more than a quarter of pool. An
+// invalid network, that of a trusted proxy, has no share.
+func newSlots(total, pool int) *slots.Slots[netip.Addr] {
+	return slots.New[netip.Addr](total, max(1, min(total, pool)/networkFraction))
 }
 
 // isWrite reports whether a request may change something: GET, HEAD and OPTIONS are safe (RFC

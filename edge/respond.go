@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -26,6 +27,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
+	"github.com/fieldmark/fieldmark/internal/slots"
 	"github.com/fieldmark/fieldmark/internal/trace"
 )
 
@@ -206,8 +208,8 @@ func matches(list, etag []byte) bool {
 type fetcher struct {
 	cache   *cache.Cache
 	clients clients
-	limits  *rateLimiter // of getLimited
-	fetches *slots       // requests that wait in getLimited
+	limits  *rateLimiter             // of getLimited
+	fetches *slots.Slots[netip.Addr] // requests that wait in getLimited
 	meters  *meters
 	tracer  *trace.Tracer // nil: none
 }
@@ -248,7 +250,7 @@ func (f *fetcher) getLimited(ctx *fasthttp.RequestCtx, key string, fill cache.Fi
 		return entry, cache.SourceHit, nil
 	}
 	network := f.clients.network(f.clients.addr(ctx))
-	release, ok := f.fetches.acquire(network)
+	release, ok := f.fetches.Acquire(network)
 	if !ok {
 		f.meters.shed.Inc()
 		return nil, cache.SourceNone, errOverloaded()

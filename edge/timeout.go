@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/mcp"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
+	"github.com/fieldmark/fieldmark/internal/slots"
 	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
@@ -369,8 +371,8 @@ const (
 
 // pngRenderer draws PNGs and bounds what that costs.
 type pngRenderer struct {
-	slot    chan struct{} // has room for one
-	waiting *slots        // requests that are being answered
+	slot    chan struct{}            // has room for one
+	waiting *slots.Slots[netip.Addr] // requests that are being answered
 
 	mu     sync.Mutex
 	errors map[errorPNG][]byte
@@ -449,7 +451,7 @@ func (e *badgeEndpoints) servePNG(ctx *fasthttp.RequestCtx, r *badgeRequest) {
 // serveDrawn calls serve, which draws a PNG, if the client may have one drawn now.
 func (e *badgeEndpoints) serveDrawn(ctx *fasthttp.RequestCtx, fail func(*fasthttp.RequestCtx, error), serve func()) {
 	next := func(ctx *fasthttp.RequestCtx) route {
-		release, ok := e.renderers.png.waiting.acquire(e.clients.network(e.clients.addr(ctx)))
+		release, ok := e.renderers.png.waiting.Acquire(e.clients.network(e.clients.addr(ctx)))
 		if !ok {
 			e.meters.shed.Inc()
 			fail(ctx, errOverloaded())

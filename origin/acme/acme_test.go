@@ -30,6 +30,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 	"github.com/fieldmark/fieldmark/internal/testkit/acmetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/logtest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/acme"
@@ -60,38 +61,17 @@ type fixture struct {
 	at store.Config
 	db *store.Store
 
-	log     *logged
+	log     *logtest.Recorder
 	answers atomic.Pointer[acme.Service]      // of challenges; nil: none
 	ports   atomic.Pointer[map[string]string] // addresses by port of the name; others refuse connections
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	w := &fixture{t: t, ca: acmetest.New(t, 90*acmetest.Day), at: storetest.New(t), log: &logged{out: t.Output()}}
+	w := &fixture{t: t, ca: acmetest.New(t, 90*acmetest.Day), at: storetest.New(t), log: logtest.New(t)}
 	w.db = storetest.Open(t, w.at)
 	w.ports.Store(&map[string]string{})
 	return w
-}
-
-// logged is a log that several goroutines may write to. The log of the test gets it too.
-type logged struct {
-	out io.Writer
-	mu  sync.Mutex
-	b   strings.Builder
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.b.Write(b)
-	return l.out.Write(b)
-}
-
-// count returns how often a text is in the log.
-func (l *logged) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), text)
 }
 
 // dial connects to a port of the name.
@@ -422,7 +402,7 @@ func TestFailedClaimOrdersNothing(t *testing.T) {
 	w.answerTLS()
 	allow := storetest.RefuseClaims(t, w.at, "certificate")
 	w.start(w.open(w.db, w.ca.Client, name))
-	w.until("claims fail", func() bool { return w.log.count("claim jobs") >= 2 || w.ca.Orders() > 0 })
+	w.until("claims fail", func() bool { return w.log.Count("claim jobs") >= 2 || w.ca.Orders() > 0 })
 	w.wantOrders(0)
 	allow()
 	w.until("a certificate is issued", func() bool { return w.serial() != "" })

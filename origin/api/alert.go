@@ -8,10 +8,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/slots"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/alert"
 	"github.com/fieldmark/fieldmark/origin/intake"
@@ -32,39 +32,11 @@ const (
 // alertAPI receives notifications of alerting tools.
 type alertAPI struct {
 	missions *mission.Service
-	slots    accountSlots // of the notifications in progress
-}
-
-// accountSlots limits the notifications in progress, in total and of each account.
-type accountSlots struct {
-	mu        sync.Mutex
-	inUse     int
-	byAccount map[string]int // of accounts that have some, so at most maxAlerts
+	slots    *slots.Slots[string] // of the notifications in progress, by account
 }
 
 func newAlertAPI(missions *mission.Service) *alertAPI {
-	return &alertAPI{missions: missions, slots: accountSlots{byAccount: map[string]int{}}}
-}
-
-// acquire reserves a slot for an account and reports whether one was free. The caller then calls release once.
-func (s *accountSlots) acquire(account string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.inUse >= maxAlerts || s.byAccount[account] >= maxAccountAlerts {
-		return false
-	}
-	s.inUse++
-	s.byAccount[account]++
-	return true
-}
-
-func (s *accountSlots) release(account string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.inUse--
-	if s.byAccount[account]--; s.byAccount[account] == 0 {
-		delete(s.byAccount, account)
-	}
+	return &alertAPI{missions, slots.New[string](maxAlerts, maxAccountAlerts)}
 }
 
 // alertParams are the query parameters that control how alerts become missions.
@@ -112,11 +84,12 @@ func (a *alertAPI) receive(source string) func(*call) error {
 		}
 		// A full queue is answered at once, so that the tool repeats the notification before
 		// its own timeout.
-		if !a.slots.acquire(c.key.Account) {
+		release, ok := a.slots.Acquire(c.key.Account)
+		if !ok {
 			return &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: alertRetry,
 				Detail: "too many notifications at once; send this one again"}
 		}
-		defer a.slots.release(c.key.Account)
+		defer release()
 		report, err := a.missions.ReceiveAlerts(c.r.Context(), c.key.Account, n, o)
 		if fieldmark.IsCode(err, fieldmark.CodeDailyLimit) { // senders drop an alert after 429
 			return &fieldmark.Error{Code: fieldmark.CodeOverloaded, RetryAfter: alertRetry,

@@ -166,7 +166,7 @@ func TestFailedClaimSendsNoMail(t *testing.T) {
 			}
 			allow := storetest.RefuseClaims(t, f.at, table)
 			f.run()
-			eventually(t, "claims fail", func() bool { return f.log.count("claim jobs") >= 2 || len(r.mails()) > 0 })
+			eventually(t, "claims fail", func() bool { return f.log.Count("claim jobs") >= 2 || len(r.mails()) > 0 })
 			if n := len(r.mails()); n != 0 {
 				t.Errorf("%d mails by a transaction that failed", n)
 			}

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/logtest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/event"
@@ -158,28 +159,7 @@ type fixture struct {
 	at    store.Config
 	store *store.Store
 	relay *relay
-	log   *logged
-}
-
-// logged is a log that several goroutines may write to. The log of the test gets it too.
-type logged struct {
-	out io.Writer
-	mu  sync.Mutex
-	b   bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.b.Write(b)
-	return l.out.Write(b)
-}
-
-// count returns how often a text is in the log.
-func (l *logged) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), text)
+	log   *logtest.Recorder
 }
 
 // newFixture returns a running origin.
@@ -199,7 +179,7 @@ func newIdleFixture(t *testing.T, r *relay, address string) *fixture {
 	t.Cleanup(func() { must(t, st.Close()) })
 	sender, err := mail.ParseRelay(address, "Fieldmark <geo@marks.example>")
 	must(t, err)
-	f := &fixture{t: t, at: at, store: st, relay: r, log: &logged{out: t.Output()}}
+	f := &fixture{t: t, at: at, store: st, relay: r, log: logtest.New(t)}
 	f.Service, err = origin.New(origin.Config{Store: st, Secret: []byte(strings.Repeat("s", 32)), MailRelay: sender,
 		BaseURL: "https://marks.example", Log: slog.New(slog.NewTextHandler(f.log, nil))})
 	must(t, err)

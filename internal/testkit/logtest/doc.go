@@ -1,0 +1,2 @@
+// Package logtest records what is logged during a test.
+package logtest
