@@ -23,7 +23,7 @@ import (
 // DefaultInflight bounds the requests that a node answers at once. A hit takes a few
 // microseconds, so thousands at once are all waiting for an origin, and one more would
 // only wait with them.
-const DefaultInflight = 4096
+const DefaultInflight = conn.DefaultInflight
 
 // defaultHSTS makes browsers that saw a page over https use https for a year, unless
 // Config.HSTS is set. The origin sends its own with the admin console.

@@ -232,7 +232,7 @@ func TestNetworkRequests(t *testing.T) {
 					return err
 				}
 				untilHeld(s, 1)
-				_ = f.nc.Close()
+				_ = f.nc.Close() // the end of the connection is what is tested, and not how it closes
 				untilHeld(s, 0)
 			}
 			return nil
@@ -324,7 +324,7 @@ func TestNetworkRequests(t *testing.T) {
 				q := newQUICFlooder(t, s.quicServer)
 				q.ask("/held")
 				untilHeld(s, 1)
-				_ = q.CloseWithError(0, "")
+				_ = q.CloseWithError(0, "") // the same
 				untilHeld(s, 0)
 			}
 			return nil

@@ -126,11 +126,11 @@ func drain(t testing.TB, s *spool.Spool, send spool.Sender) {
 func TestAccept(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	first := accept(t, s, newRequest("acme", "desk", "1"))
-	if first.Source != "desk" || first.ExternalID != "1" || first.AcceptedAt.IsZero() {
+	first := accept(t, s, newRequest("acme", "itsm", "1"))
+	if first.Source != "itsm" || first.ExternalID != "1" || first.AcceptedAt.IsZero() {
 		t.Errorf("receipt %+v", first)
 	}
-	upper := newRequest("acme", "desk", "1")
+	upper := newRequest("acme", "itsm", "1")
 	upper.Source = "DESK"
 	if again := accept(t, s, upper); again.ID != first.ID {
 		t.Errorf("the source in another case: %s, want %s", again.ID, first.ID)
@@ -138,27 +138,27 @@ func TestAccept(t *testing.T) {
 	s.Close()
 	s = open(t, dir)
 	defer s.Close()
-	again := accept(t, s, newRequest("acme", "desk", "1"))
+	again := accept(t, s, newRequest("acme", "itsm", "1"))
 	if again.ID != first.ID || again.AcceptedAt != first.AcceptedAt {
 		t.Errorf("after a restart: %+v, want %+v", again, first)
 	}
-	other := newRequest("acme", "desk", "1")
+	other := newRequest("acme", "itsm", "1")
 	other.Content[0]++
 	if _, err := s.Accept(other); !errors.Is(err, spool.ErrConflict) {
 		t.Errorf("other content with the same identifiers: %v, want ErrConflict", err)
 	}
-	keyed := newRequest("acme", "desk", "2")
+	keyed := newRequest("acme", "itsm", "2")
 	keyed.IdempotencyKey = "k"
 	receipt := accept(t, s, keyed)
 	if again := accept(t, s, keyed); again.ID != receipt.ID {
 		t.Errorf("sent twice under a key: %s and %s", receipt.ID, again.ID)
 	}
-	reused := newRequest("acme", "desk", "3")
+	reused := newRequest("acme", "itsm", "3")
 	reused.IdempotencyKey = "k"
 	if _, err := s.Accept(reused); !errors.Is(err, spool.ErrReused) {
 		t.Errorf("another request under the key: %v, want ErrReused", err)
 	}
-	accept(t, s, newRequest("best", "desk", "1")) // of another account
+	accept(t, s, newRequest("best", "itsm", "1")) // of another account
 	found, ok, err := s.Find(t.Context(), "acme", receipt.ID)
 	if err != nil || !ok || found.ExternalID != "2" {
 		t.Errorf("find: %+v, %v, %v", found, ok, err)
@@ -171,7 +171,7 @@ func TestAccept(t *testing.T) {
 	if _, ok, _ := s.Find(t.Context(), "best", receipt.ID); ok {
 		t.Error("another account finds the request")
 	}
-	if !s.Holds("acme", "Desk") || s.Holds("acme", "other") || s.Holds("other", "desk") {
+	if !s.Holds("acme", "Desk") || s.Holds("acme", "other") || s.Holds("other", "itsm") {
 		t.Error("Holds is wrong")
 	}
 }
@@ -181,7 +181,7 @@ func TestAccept(t *testing.T) {
 func TestSealed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, "old")
-	accept(t, s, newRequest("acme", "desk", "1"))
+	accept(t, s, newRequest("acme", "itsm", "1"))
 	s.Close()
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(files) == 0 {
@@ -214,7 +214,7 @@ func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	defer s.Close()
-	accepted := accept(t, s, newRequest("acme", "desk", "1"))
+	accepted := accept(t, s, newRequest("acme", "itsm", "1"))
 	for range 300 {
 		ctx, cancel := context.WithCancel(t.Context())
 		go cancel()
@@ -250,7 +250,7 @@ func TestBounds(t *testing.T) {
 				if i == 200 {
 					t.Fatal("200 requests are accepted")
 				}
-				r := newRequest("account "+strconv.Itoa(i%5), "desk", strconv.Itoa(i))
+				r := newRequest("account "+strconv.Itoa(i%5), "itsm", strconv.Itoa(i))
 				r.Agent = strings.Repeat("a", 500)
 				if _, err = s.Accept(r); err == nil {
 					kept = append(kept, r.ExternalID)
@@ -262,7 +262,7 @@ func TestBounds(t *testing.T) {
 			if n := s.Stats().Requests; n != int64(len(kept)) || n == 0 {
 				t.Errorf("%d requests in the spool, %d were accepted", n, len(kept))
 			}
-			other := newRequest("other", "desk", "0")
+			other := newRequest("other", "itsm", "0")
 			other.Agent = strings.Repeat("a", 500)
 			if _, err := s.Accept(other); err == nil {
 				t.Error("a request of another account is accepted")
@@ -416,6 +416,7 @@ func TestLargeRequest(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {
+			// Its error is that of ctx, which the test ends.
 			_ = s.Run(ctx, func(_ context.Context, r fieldmark.SpooledRequest) (fieldmark.Intake, error) {
 				switch {
 				case r.Source != "large":
@@ -430,13 +431,13 @@ func TestLargeRequest(t *testing.T) {
 			})
 		})
 		for i := 0; given.Load() == 0 && i < 20; i++ {
-			accept(t, s, newRequest("best", "desk", strconv.Itoa(i)))
+			accept(t, s, newRequest("best", "itsm", strconv.Itoa(i)))
 			for range 100 { // 10 s, more than the pause between two passes
-				if time.Sleep(100 * time.Millisecond); !s.Holds("best", "desk") {
+				if time.Sleep(100 * time.Millisecond); !s.Holds("best", "itsm") {
 					break
 				}
 			}
-			if s.Holds("best", "desk") {
+			if s.Holds("best", "itsm") {
 				t.Fatalf("request %d behind the large one is not sent after %d tries", i, tries.Load())
 			}
 		}
@@ -532,7 +533,7 @@ func TestFaultyRequests(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	accept(t, s, newRequest("acme", "damaged", "1"))
-	accept(t, s, newRequest("acme", "desk", "2"))
+	accept(t, s, newRequest("acme", "itsm", "2"))
 	if err := s.Damage(t.Context(), "damaged"); err != nil {
 		t.Fatal(err)
 	}
@@ -578,7 +579,7 @@ func TestFaultyRequests(t *testing.T) {
 		}
 		mu.Unlock()
 		time.Sleep(24 * time.Hour) // the row that cannot be read is older than all that a spool keeps
-		accept(t, s, newRequest("acme", "desk", "5"))
+		accept(t, s, newRequest("acme", "itsm", "5"))
 		synctest.Wait()
 		mu.Lock()
 		if !slices.Equal(sent, []string{"2", "5"}) {
@@ -807,7 +808,7 @@ func BenchmarkAccept(b *testing.B) {
 	b.SetParallelism(32)
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			if _, err := s.Accept(newRequest("acme", "desk", strconv.FormatInt(n.Add(1), 10))); err != nil {
+			if _, err := s.Accept(newRequest("acme", "itsm", strconv.FormatInt(n.Add(1), 10))); err != nil {
 				b.Error(err)
 			}
 		}
