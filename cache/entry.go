@@ -65,8 +65,8 @@ type deadlines struct {
 	earlyFrom    int64 // before this an early refresh is too unlikely to draw for
 	epoch        int64
 	asOf         int64
-	stripes      [MaxTags]uint16
-	tags         uint8 // number of used stripes; allTags: affected by every purge
+	stripes      [MaxTags]stripePair
+	tags         uint8 // number of tags in stripes; allTags: affected by every purge
 	staleUntil   int64
 	onErrorUntil int64
 	delta        float64 // duration of the fill in nanoseconds

@@ -9,9 +9,12 @@ import (
 )
 
 const (
-	// numStripes is the size of the tag table, which takes 400 kB. Two tags share a
-	// stripe once in 16,384, which costs one needless refresh.
-	numStripes = 1 << 14
+	// numStripes is the size of the tag table, which takes 400 kB. Each tag has two
+	// stripes, as in a Bloom filter, and is purged if both are. Two tags have the
+	// same two once in 268 million, and after a thousand purges an entry is needlessly
+	// refreshed once in 75.
+	stripeBits = 14
+	numStripes = 1 << stripeBits
 
 	// allTags in deadlines.tags marks an entry with more than MaxTags tags: it is
 	// affected by every purge.
@@ -24,7 +27,7 @@ const (
 	purgePeriod = 400 * time.Millisecond
 )
 
-// stripe holds the purges of all tags that hash to it.
+// stripe holds the purges of all tags that have it.
 type stripe struct {
 	soft   atomic.Int64 // highest event purged, soft or hard
 	hard   atomic.Int64 // highest event purged hard
@@ -81,9 +84,9 @@ func (s *stripe) reset() {
 }
 
 // tagTable decides whether an entry was purged, without an index of keys: a purge
-// writes the event number into the stripe of the tag, and a hit compares it with
-// the entry's AsOf. The table has a fixed size, and purging a tag of a million
-// entries is one store. An index would grow with the entries, and a fill that ends
+// writes the event number into the two stripes of the tag, and a hit compares them
+// with the entry's AsOf. The table has a fixed size, and purging a tag of a million
+// entries is two stores. An index would grow with the entries, and a fill that ends
 // after the purge would restore the old value.
 type tagTable struct {
 	seed    maphash.Seed
@@ -101,9 +104,13 @@ func newTagTable() *tagTable {
 	return &tagTable{seed: maphash.MakeSeed(), stripes: make([]stripe, numStripes)}
 }
 
-// index returns the stripe of a tag.
-func (t *tagTable) index(tag string) uint16 {
-	return uint16(maphash.String(t.seed, tag) % numStripes)
+// stripePair is the two stripes of a tag, as indexes into tagTable.stripes.
+type stripePair [2]uint16
+
+// pair returns the stripes of a tag.
+func (t *tagTable) pair(tag string) stripePair {
+	h := maphash.String(t.seed, tag)
+	return stripePair{uint16(h % numStripes), uint16(h >> stripeBits % numStripes)}
 }
 
 // setStripes computes the stripes of an entry.
@@ -114,7 +121,7 @@ func (t *tagTable) setStripes(e *Entry) {
 	}
 	e.deadlines.tags = uint8(len(e.Tags))
 	for i, tag := range e.Tags {
-		e.deadlines.stripes[i] = t.index(tag)
+		e.deadlines.stripes[i] = t.pair(tag)
 	}
 }
 
@@ -125,7 +132,9 @@ func (t *tagTable) purge(event, now int64, hard bool, tags []string) {
 	t.purges.Add(1)
 	slot := now / int64(purgePeriod)
 	for _, tag := range tags {
-		t.stripes[t.index(tag)].raise(event, slot, hard)
+		for _, i := range t.pair(tag) {
+			t.stripes[i].raise(event, slot, hard)
+		}
 	}
 	if len(tags) > 0 {
 		t.anyTag.raise(event, slot, hard)
@@ -163,8 +172,8 @@ func (t *tagTable) purged(e *Entry) bool {
 	if h.tags == allTags {
 		return t.anyTag.soft.Load() > h.asOf
 	}
-	for _, i := range h.stripes[:h.tags] {
-		if t.stripes[i].soft.Load() > h.asOf {
+	for _, p := range h.stripes[:h.tags] {
+		if t.stripes[p[0]].soft.Load() > h.asOf && t.stripes[p[1]].soft.Load() > h.asOf {
 			return true
 		}
 	}
@@ -180,8 +189,8 @@ func (t *tagTable) hardPurged(e *Entry) bool {
 	if h.tags == allTags {
 		return t.anyTag.hard.Load() > h.asOf
 	}
-	for _, i := range h.stripes[:h.tags] {
-		if t.stripes[i].hard.Load() > h.asOf {
+	for _, p := range h.stripes[:h.tags] {
+		if t.stripes[p[0]].hard.Load() > h.asOf && t.stripes[p[1]].hard.Load() > h.asOf {
 			return true
 		}
 	}
@@ -199,8 +208,8 @@ func (t *tagTable) graceOver(e *Entry, now int64) bool {
 	if h.tags == allTags {
 		return t.anyTag.graceOver(slot) > h.asOf
 	}
-	for _, i := range h.stripes[:h.tags] {
-		if t.stripes[i].graceOver(slot) > h.asOf {
+	for _, p := range h.stripes[:h.tags] {
+		if t.stripes[p[0]].graceOver(slot) > h.asOf && t.stripes[p[1]].graceOver(slot) > h.asOf {
 			return true
 		}
 	}

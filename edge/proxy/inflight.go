@@ -71,8 +71,8 @@ func (a *inFlight) cancelAll() {
 }
 
 // invalidateURL invalidates the stored responses of a URL and those being fetched for it.
-// It is exact where a purge by tag is not: unsafe requests are frequent, and each purge
-// would hit one unrelated entry in 16,384.
+// It is exact where a purge by tag is not: unsafe requests are frequent, and thousands of
+// purged tags would reach unrelated entries.
 func (s *variantStore) invalidateURL(host, target string) {
 	at := s.seq.Add(1)
 	s.inFlight.mu.Lock()
