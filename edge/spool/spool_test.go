@@ -131,7 +131,7 @@ func TestAccept(t *testing.T) {
 		t.Errorf("receipt %+v", first)
 	}
 	upper := newRequest("acme", "itsm", "1")
-	upper.Source = "DESK"
+	upper.Source = "ITSM"
 	if again := accept(t, s, upper); again.ID != first.ID {
 		t.Errorf("the source in another case: %s, want %s", again.ID, first.ID)
 	}
@@ -171,7 +171,7 @@ func TestAccept(t *testing.T) {
 	if _, ok, _ := s.Find(t.Context(), "best", receipt.ID); ok {
 		t.Error("another account finds the request")
 	}
-	if !s.Holds("acme", "Desk") || s.Holds("acme", "other") || s.Holds("other", "itsm") {
+	if !s.Holds("acme", "Itsm") || s.Holds("acme", "other") || s.Holds("other", "itsm") {
 		t.Error("Holds is wrong")
 	}
 }
