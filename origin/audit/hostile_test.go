@@ -214,10 +214,10 @@ func TestUnreadPages(t *testing.T) {
 				}
 				return
 			}
-			_, why, _ := strings.Cut(tt.reason, "the page was ")
+			_, why, _ := strings.Cut(tt.reason, "the page could not be read: ")
 			if got := seen(facts, "text.words"); !strings.Contains(got, "1 page not read") || !strings.Contains(got,
-				"/about "+why) {
-				t.Errorf("text.words: seen %s, want that /about was %s", got, why)
+				"/about not read: "+why) {
+				t.Errorf("text.words: seen %s, want /about not read: %s", got, why)
 			}
 		})
 	}
