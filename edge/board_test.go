@@ -269,3 +269,26 @@ func TestManyChanges(t *testing.T) {
 		t.Error("the ranking is not in order")
 	}
 }
+
+// A score from before its facts reached a limit of age may still be cached when the ranking looks for it.
+func TestRankOfAgedFacts(t *testing.T) {
+	h := newFixture(t)
+	limit := fieldmark.ReadyWithin + time.Hour // reached an hour ago
+	h.ranked("acme", "tools", "en", found{ago: limit, words: 300})
+	h.catchUp()
+	var score fieldmark.Score
+	must(t, json.Unmarshal([]byte(h.get("/api/v1/score/acme").body), &score))
+	if score.GeoReady {
+		t.Fatalf("facts of %s: GEO-ready", score.AsOf)
+	}
+	score.GeoReady = true
+	for _, tt := range []struct {
+		made  time.Duration // before now
+		ready bool
+	}{{0, true}, {time.Minute, true}, {2 * time.Hour, false}} {
+		row, err := h.edge.RescoreKept(t.Context(), score, 1<<40, time.Now().Add(-tt.made))
+		if err != nil || row.Line().GeoReady != tt.ready {
+			t.Errorf("a score made %s ago: %+v, %v; want GEO-ready %t", tt.made, row.Line(), err, tt.ready)
+		}
+	}
+}

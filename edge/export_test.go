@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"context"
 	"net"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/conn"
+	"github.com/fieldmark/fieldmark/edge/ranking"
 )
 
 // AppendFastPath answers the request that b begins with by the fast path, and reports
@@ -68,6 +70,23 @@ func (e *Edge) KeepScore(score fieldmark.Score) (used int64, err error) {
 	w.Run(done)
 	e.cache.Put(scoreKey(score.Slug), entry)
 	return e.cache.Used(), nil
+}
+
+// RescoreKept stores a score that was made at an instant, as of an event, and returns what the ranking
+// takes for the brand after that event.
+func (e *Edge) RescoreKept(ctx context.Context, score fieldmark.Score, event int64, made time.Time) (*ranking.Row,
+	error) {
+	entry, err := newScoreEntry(score, event, made)
+	if err != nil {
+		return nil, err
+	}
+	e.cache.Put(scoreKey(score.Slug), entry)
+	m, release, err := e.modules.active.Acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return e.scorer.rescore(ctx, m, score.Slug, event)
 }
 
 // RoutePaths returns the path of every route of a node.

@@ -445,7 +445,7 @@ func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory
 			facts.AsOf = fieldmark.At(at)
 		}
 		// The same facts change their assessment only at the limits of age.
-		if step := [2]int{next, ageOf(&facts, at)}; step != assessed {
+		if step := [2]int{next, ageOf(facts.AsOf.Std(), at)}; step != assessed {
 			var err error
 			if a, err = m.Evaluate(ctx, &facts, at); err != nil {
 				return nil, err
@@ -460,11 +460,11 @@ func historyOf(ctx context.Context, m *wasm.Module, past *fieldmark.BrandHistory
 	return h, markChanges(ctx, m, past, q, h)
 }
 
-// ageOf returns how many of the limits of age facts have passed at a time.
+// ageOf returns how many of the limits of age facts of an instant have passed at a time.
 // Between the limits the age of facts does not change an assessment.
-func ageOf(facts *fieldmark.Facts, at time.Time) (passed int) {
+func ageOf(facts, at time.Time) (passed int) {
 	for _, limit := range scoring.AgeLimits() {
-		if at.Sub(facts.AsOf.Std()) > limit {
+		if at.Sub(facts) > limit {
 			passed++
 		}
 	}

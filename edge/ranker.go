@@ -17,7 +17,6 @@ import (
 	"github.com/fieldmark/fieldmark/edge/snapshot"
 	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/wasm"
-	"github.com/fieldmark/fieldmark/wasm/scoring"
 )
 
 const (
@@ -235,12 +234,8 @@ func (r *ranker) rerankAged(ctx context.Context) error {
 // because their facts aged.
 func (r *ranker) findAged(now time.Time) {
 	for row := range r.ranking.Ranked() {
-		at := fieldmark.AtMicros(row.AsOf()).Std()
-		for _, limit := range scoring.AgeLimits() {
-			if due := at.Add(limit); due.Before(now) && !due.Before(r.agedUntil) {
-				r.aged = append(r.aged, row.Slug())
-				break
-			}
+		if facts := fieldmark.AtMicros(row.AsOf()).Std(); ageOf(facts, r.agedUntil) != ageOf(facts, now) {
+			r.aged = append(r.aged, row.Slug())
 		}
 	}
 	r.agedUntil = now
@@ -283,7 +278,8 @@ func (s *scorer) rescore(ctx context.Context, m *wasm.Module, slug fieldmark.Slu
 	entry, _, err := s.derive(ctx, slug, followerLease)
 	switch {
 	case err == nil:
-		if v := entry.Value.(*scoreValue); entry.AsOf >= event && !v.stale && v.score.Module == m.Ref() {
+		v := entry.Value.(*scoreValue)
+		if entry.AsOf >= event && !v.stale && v.score.Module == m.Ref() && !agedSince(&v.score, entry.Born) {
 			return ranking.NewRow(&v.score), nil
 		}
 	case !fieldmark.IsCode(err, fieldmark.CodeNotFound): // perhaps from before the event
@@ -295,6 +291,11 @@ func (s *scorer) rescore(ctx context.Context, m *wasm.Module, slug fieldmark.Slu
 	}
 	again, _, err := s.scoreRow(ctx, m, state, time.Now())
 	return again, err
+}
+
+// agedSince reports whether a score that was made at an instant would be another now for the age of its facts.
+func agedSince(s *fieldmark.Score, made time.Time) bool {
+	return s.AsOf != nil && ageOf(s.AsOf.Std(), made) != ageOf(s.AsOf.Std(), time.Now())
 }
 
 // refresh starts to renew what is cached of the changed brands, so that even
