@@ -259,7 +259,7 @@ type MissionFilter struct {
 	Priority     Priority
 	Source       string
 	ExternalID   string
-	CreatedSince Time
+	CreatedSince Time // when a mission reached the origin, which may be later than its CreatedAt
 	CreatedUntil Time
 	UpdatedSince Time
 	Assignee     string   // id

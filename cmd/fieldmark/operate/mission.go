@@ -124,15 +124,15 @@ func newReason(code, text string) *fieldmark.Reason {
 
 type missionListCmd struct {
 	adminFlags   `embed:""`
-	Account      string    `help:"Filter by account. Required by all filters but --status and the times of creation."`
+	Account      string    `help:"Filter by account. Required by all filters but --status and the times of arrival."`
 	Status       []string  `help:"Filter by status."`
 	Priority     string    `help:"Filter by priority."`
 	Source       string    `help:"Filter by source."`
 	ExternalID   string    `help:"Filter by external id."`
 	Assignee     string    `help:"Filter by the id of the assignee."`
 	Label        []string  `placeholder:"KEY:VALUE" help:"Filter by a label whose key the account lists; at most 2."`
-	CreatedSince time.Time `help:"Created at or after (RFC 3339)."`
-	CreatedUntil time.Time `help:"Created at or before (RFC 3339)."`
+	CreatedSince time.Time `help:"Reached the origin at or after (RFC 3339)."`
+	CreatedUntil time.Time `help:"Reached the origin at or before (RFC 3339)."`
 	UpdatedSince time.Time `help:"Changed at or after (RFC 3339), in order of change."`
 	Limit        int       `default:"20" help:"Maximum number of missions, at most 200."`
 }
