@@ -123,7 +123,7 @@ func TestFollowScores(t *testing.T) {
 // published waits until all standings are computed, and returns what is public.
 func (w *fixture) published(t *testing.T) map[fieldmark.Slug]string {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		due, err := w.Store.DueStandings(t.Context(), time.Now(), 1)
 		if err != nil || time.Now().After(deadline) {
 			t.Fatalf("standings are still due: %v", err)

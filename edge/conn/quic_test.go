@@ -85,7 +85,7 @@ func startQUICOn(t testing.TB, cfg conn.Config, pc net.PacketConn, cert *tls.Cer
 // dialQUIC opens a QUIC connection.
 func (s *quicServer) dialQUIC() *quic.Conn {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	c, err := quic.DialAddr(ctx, s.addr, s.tls, &quic.Config{})
 	if err != nil {
@@ -295,7 +295,7 @@ func TestQUICRestart(t *testing.T) {
 // TestQUICMigration moves a client to another address.
 func TestQUICMigration(t *testing.T) {
 	s := startQUIC(t, testConfig())
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	// A client with connection IDs: without, as DialAddr, it cannot move.
 	c, err := (&quic.Transport{Conn: listenUDP(t)}).Dial(ctx, s.pc.LocalAddr(), s.tls, &quic.Config{})

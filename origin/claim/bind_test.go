@@ -56,7 +56,7 @@ func named(t *testing.T, zone string, records ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		_, err = servers[0].LookupTXT(ctx, "ready."+zone+".")
 		cancel()

@@ -193,7 +193,7 @@ func run(t *testing.T, folder string, feeds []string, program, script string) []
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, program, path)
 	var said bytes.Buffer

@@ -300,7 +300,7 @@ func TestUnreachableProvider(t *testing.T) {
 	defer endless.Close()
 	cfg := i.config()
 	cfg.Issuer = endless.URL
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if _, err := mustNew(t, cfg).Begin(ctx, oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) ||
 		len(err.Error()) > 1000 {
