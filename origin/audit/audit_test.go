@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/google/go-cmp/cmp"
@@ -41,7 +42,7 @@ func goodSite() web {
 "contactPoint":{"@type":"ContactPoint","telephone":"+1"},"sameAs":["https://www.wikidata.org/wiki/Q1",`+
 			`"https://www.linkedin.com/company/x","https://github.com/x"]},
 {"@type":"Article","headline":"`+title+`","author":{"@type":"Person","name":"Ada"},`+
-			`"dateModified":"`+time.Now().UTC().AddDate(0, 0, -9-len(path)).Format("2006-01-02")+`"}]}</script>`,
+			`"dateModified":"`+today.AddDate(0, 0, -9-len(path)).Format("2006-01-02")+`"}]}</script>`,
 			`<nav><a href=/about>About us</a> <a href=/contact>Contact</a> <a href=/pricing>Pricing</a></nav><main>`+
 				`<h1>`+title+`</h1>`+body+`</main>`)
 		a.header = map[string]string{"Strict-Transport-Security": "max-age=31536000; includeSubDomains"}
@@ -296,7 +297,7 @@ func TestSlowSite(t *testing.T) {
 	defer close(stop)
 	site := goodSite()
 	site["/about"] = answer{handler: func(http.ResponseWriter, *http.Request) { <-stop }}
-	facts := auditOf(t, site.serve(t, 3*time.Second), audit.Subject{URL: home, Name: "Example"})
+	facts := auditOf(t, site.serve(t, 3*time.Second*timeout.Scale), audit.Subject{URL: home, Name: "Example"})
 	if got := say(facts, "response.ok"); got != "0.8" || !strings.Contains(seen(facts, "response.ok"),
 		"/about no response in time") {
 		t.Errorf("response.ok = %s, want 0.8 with a page that gave no response in time; seen:\n%s", got,

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 func repeat(s string, n int) string { return strings.Repeat(s, n) }
@@ -133,7 +132,7 @@ func TestQuotations(t *testing.T) {
 }
 
 func TestFreshness(t *testing.T) {
-	ago := func(days int) string { return time.Now().UTC().AddDate(0, 0, -days).Format("2006-01-02") }
+	ago := func(days int) string { return today.AddDate(0, 0, -days).Format("2006-01-02") }
 	meta := func(p, v string) string { return `<meta property="article:` + p + `" content="` + v + `">` }
 	xml := func(a, b string) answer {
 		return answer{kind: "text/xml", body: "<urlset><url><loc>https://example.com/</loc><lastmod>" + a +
@@ -141,7 +140,7 @@ func TestFreshness(t *testing.T) {
 	}
 	withHeader := func(w web, days int) web {
 		a := w["/"]
-		a.header = map[string]string{"Last-Modified": time.Now().UTC().AddDate(0, 0, -days).Format(http.TimeFormat)}
+		a.header = map[string]string{"Last-Modified": today.AddDate(0, 0, -days).Format(http.TimeFormat)}
 		w["/"] = a
 		return w
 	}

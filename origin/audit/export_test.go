@@ -168,6 +168,7 @@ var (
 	NameWords  = nameWords
 	RetryAfter = retryAfter
 	HSTSAge    = hstsAge
+	RoundWait  = roundWait
 	Smuggled   = hasTagCharacters
 )
 
