@@ -27,14 +27,14 @@ const (
 	defaultCallTimeout = 50 * time.Millisecond * timeout.Scale
 	// probeTimeout limits a probe. No request waits for it, so it may follow a
 	// Sentinel or read a cluster's slot map.
-	probeTimeout = time.Second
+	probeTimeout = time.Second * timeout.Scale
 	// poolSize limits the connections to one Redis node, and so the concurrent
 	// calls. A call takes about 0.2 ms.
 	poolSize = 32
 	// leaseTTL is how long one process may hold the lease for a key. If it crashes,
 	// the others wait no longer than this. A lease is not renewed while a fill
 	// hangs, because that would make the others hang too.
-	leaseTTL = 2 * time.Second
+	leaseTTL = 2 * time.Second * timeout.Scale
 	// leasePollMin and leasePollMax limit the pause between two lookups while
 	// another process holds the lease. A typical fill takes a few milliseconds; a
 	// slow one is polled at most twenty times a second.

@@ -334,7 +334,7 @@ func TestSentinelFailover(t *testing.T) {
 		}
 	}
 	cachetest.Until(t, "the primary is used", handed("before"))
-	s.Primary.Kill()
+	s.KillPrimary()
 	cachetest.Until(t, "the replica is used", handed("after"))
 	if ra.failed.Load() == 0 {
 		t.Error("no call failed: the primary was not used")

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 const (
@@ -26,7 +28,7 @@ const (
 	InvalidationLife = 2 * time.Minute
 	// variantLeaseTTL is how long a lease lasts without a renewal. Other processes wait no longer for one
 	// that was killed.
-	variantLeaseTTL = 3 * time.Second
+	variantLeaseTTL = 3 * time.Second * timeout.Scale
 	// variantsVersion begins an encoded set of variants. A set with another version counts as absent.
 	variantsVersion = 1
 )

@@ -130,12 +130,12 @@ func TestACME(t *testing.T) {
 	}
 	manage("renew", "marks.example")
 	eventually(t, "the certificate is renewed", func() bool { s := serial(); return s != "" && s != first })
-	_, _, metrics := ask(t, "GET", p.logged("serve", "debug")+"/metrics", "")
 	for _, want := range []string{`fieldmark_edge_certificate_days{name="marks.example"} `,
 		`fieldmark_certificate_orders_total{result="issued"} 1`, "fieldmark_certificate_failing 0"} {
-		if !strings.Contains(metrics, want) {
-			t.Errorf("the metrics lack %s", want)
-		}
+		eventually(t, "the metrics have "+want, func() bool {
+			_, _, metrics := ask(t, "GET", p.logged("serve", "debug")+"/metrics", "")
+			return strings.Contains(metrics, want)
+		})
 	}
 	manage("remove", "marks.example")
 	eventually(t, "the certificate is gone", func() bool { return serial() == "" })

@@ -16,6 +16,7 @@ func (d *console) dispatch(browser *browsertest.Browser, v browsertest.View) {
 	t.Helper()
 	w := &console{t: t, base: d.base, tab: browser.Open(t, d.base+"/admin/missions?account=default", v)}
 	title := fmt.Sprintf("Replace mast %d %t", v.Width, v.NoScript)
+	today := time.Now().UTC().Truncate(24 * time.Hour) // also after midnight
 	w.follow("a[href^='/admin/missions/new']")
 	page := w.correctByKeyboard(title)
 	second, third := w.createMission(title+" again"), w.createMission(title+" in vain")
@@ -23,17 +24,18 @@ func (d *console) dispatch(browser *browsertest.Browser, v browsertest.View) {
 	w.tab.Go(t, d.base+"/admin/missions?account=default")
 	w.submit("form[role=search]", "button", map[string]string{"q": strings.ToUpper(title)})
 	w.follow("a[href='" + page + "']")
-	start, end := visitToday(8)
+	start, end := visitOn(today, 8)
 	w.send(page+"/plan", "schedule", map[string]string{"start": start, "end": end, "assignee": "ann",
 		"assignee-name": "Ann Ames"})
 	w.says("Plan saved.")
 	w.says("Ann Ames")
 
 	d.tab.Go(t, d.base+page) // another dispatcher has the page open
-	const board = "/admin/board?account=default"
+	year, week := today.ISOWeek()
+	board := fmt.Sprintf("/admin/board?account=default&week=%04d-W%02d", year, week)
 	w.tab.Go(t, d.base+board)
 	w.follow(".card[data-mission='" + idOf(page) + "'] .move a")
-	start, end = visitToday(9)
+	start, end = visitOn(today, 9)
 	w.send(page+"/plan", "save", map[string]string{"start": start, "end": end, "assignee": "bob",
 		"assignee-name": "Bob Byrd"})
 	w.says("Plan saved.")
@@ -42,7 +44,7 @@ func (d *console) dispatch(browser *browsertest.Browser, v browsertest.View) {
 	d.says("The mission was changed after this page was opened")
 	d.says("now Bob Byrd; your form: cid")
 	if !v.NoScript {
-		w.dragAndType(board, page, title)
+		w.dragAndType(board, page, title, today)
 	}
 	w.several(second, third)
 
@@ -94,10 +96,9 @@ func (d *console) createMission(title string) string {
 
 func idOf(page string) string { return strings.TrimPrefix(page, "/admin/missions/") }
 
-// visitToday returns the values of inputs for a visit of an hour.
-func visitToday(hour int) (start, end string) {
-	now := time.Now().UTC()
-	at := time.Date(now.Year(), now.Month(), now.Day(), hour, 0, 0, 0, time.UTC)
+// visitOn returns the values of inputs for a visit of an hour.
+func visitOn(day time.Time, hour int) (start, end string) {
+	at := day.Add(time.Duration(hour) * time.Hour)
 	return at.Format("2006-01-02T15:04"), at.Add(time.Hour).Format("2006-01-02T15:04")
 }
 
@@ -114,14 +115,14 @@ func (d *console) onBoard(who string, want ...string) {
 
 // dragAndType drags the card of a mission to the row of another assignee, then gives it back with the form and
 // the keyboard alone.
-func (d *console) dragAndType(board, page, title string) {
+func (d *console) dragAndType(board, page, title string, day time.Time) {
 	d.t.Helper()
 	card := ".card[data-mission='" + idOf(page) + "']"
-	start, end := visitToday(12)
+	start, end := visitOn(day, 12)
 	d.tab.Go(d.t, d.base+board)
 	d.tab.Leave(d.t, "drag the card", `(() => {
 		const card = document.querySelector("`+card+`"), data = new DataTransfer();
-		const cell = document.querySelector(".board tr[data-who=''] td.today");
+		const cell = document.querySelector(".board tr[data-who=''] td[data-day='`+day.Format(time.DateOnly)+`']");
 		const options = {bubbles: true, cancelable: true, dataTransfer: data};
 		const fire = (on, type) => on.dispatchEvent(new DragEvent(type, options));
 		fire(card, "dragstart"); fire(cell, "dragover"); fire(cell, "drop");

@@ -14,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // readCertificate reads the development certificate of a node.
@@ -31,7 +34,8 @@ func http3Client(t testing.TB, cert *x509.Certificate) *http.Client {
 	t.Helper()
 	roots := x509.NewCertPool()
 	roots.AddCert(cert)
-	transport := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	transport := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: roots},
+		QUICConfig: &quic.Config{HandshakeIdleTimeout: waitLimit}}
 	t.Cleanup(func() { transport.Close() })
 	return &http.Client{Transport: transport, Timeout: time.Minute}
 }
@@ -41,7 +45,10 @@ func http3Client(t testing.TB, cert *x509.Certificate) *http.Client {
 func TestHTTP3(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := start(t, dir, append([]string{"serve", "--tls-self-signed"}, freePorts("var")...)...)
+	// The node listens at one port with both protocols.
+	serve := []string{"serve", "--data", "var", "--listen", porttest.Address(t), "--origin-listen", "127.0.0.1:0",
+		"--debug-listen", "127.0.0.1:0"}
+	p := start(t, dir, append(serve, "--tls-self-signed")...)
 	base := p.logged("serve", "listen")
 	cert := readCertificate(t, dir)
 	client := http3Client(t, cert)
@@ -68,7 +75,7 @@ func TestHTTP3(t *testing.T) {
 	}
 	p.stop()
 
-	p = start(t, dir, append([]string{"serve"}, freePorts("var")...)...)
+	p = start(t, dir, serve...)
 	address, err = url.Parse(p.logged("serve", "listen"))
 	must(t, err)
 	pc, err := net.ListenPacket("udp", address.Host)
@@ -86,7 +93,7 @@ func TestHTTP3(t *testing.T) {
 func TestInheritedDatagramSocket(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := net.Listen("tcp", porttest.Address(t))
 	must(t, err)
 	stream, err := ln.(*net.TCPListener).File()
 	must(t, err)

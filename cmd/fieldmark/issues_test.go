@@ -79,7 +79,6 @@ func (r *receiver) start(t testing.TB) {
 	t.Helper()
 	ln, err := net.Listen("tcp", r.address)
 	must(t, err)
-	r.address = ln.Addr().String()
 	r.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	})}
@@ -111,7 +110,7 @@ func TestIssuesOfProcesses(t *testing.T) {
 		_, _, body, err := try("GET", w.at+"/api/admin/v1/modules/status", "", "Authorization", "Bearer "+w.admin)
 		return err == nil && strings.Contains(body, `"nod_`)
 	})
-	hook := &receiver{address: "127.0.0.1:0"}
+	hook := &receiver{address: porttest.Address(t)}
 	hook.start(t)
 	if status, _, body := ask(t, "POST", w.at+"/api/public/v1/webhooks", fmt.Sprintf(
 		`{"url":"http://%s/","events":["mission.*"]}`, hook.address), "Authorization",
@@ -122,19 +121,24 @@ func TestIssuesOfProcesses(t *testing.T) {
 
 	w.shows(fieldmark.IssueCircuitOpen, func() {
 		_ = hook.server.Close()
-		for i := range 6 { // one more than open the circuit
-			if status, _, body := ask(t, "POST", w.at+"/api/public/v1/missions", missionJSON(fmt.Sprint(i)),
-				"Authorization",
-				"Bearer "+w.account); status != 201 {
-				t.Fatalf("mission: %d %s", status, body)
-			}
+		tries := 0
+		for range 6 { // one more than open the circuit
+			eventually(t, "a mission is created", func() bool {
+				tries++
+				status, _, body := ask(t, "POST", w.at+"/api/public/v1/missions", missionJSON(fmt.Sprint(tries)),
+					"Authorization", "Bearer "+w.account)
+				if status != 201 && status != 503 && status != 504 {
+					t.Fatalf("mission: %d %s", status, body)
+				}
+				return status == 201
+			})
 		}
 	}, func() {}, func() { hook.start(t) })
 	w.shows(fieldmark.IssueRedisUnavailable, redis.Kill, func() {
-		if out := runOnce(t, dir, "top", "--once", "--node", w.at, "--url", w.at, "--admin-key",
-			w.admin); !strings.Contains(out, "Redis does not answer 1 of 1 edge") || !strings.Contains(out, "▁▁▁") {
-			t.Errorf("top prints neither the issue nor a chart:\n%s", out)
-		}
+		eventually(t, "top prints the issue and a chart", func() bool { // it waits three seconds for a screen
+			out := runOnce(t, dir, "top", "--once", "--node", w.at, "--url", w.at, "--admin-key", w.admin)
+			return strings.Contains(out, "Redis does not answer 1 of 1 edge") && strings.Contains(out, "▁▁▁")
+		})
 	}, redis.Start)
 	w.shows(fieldmark.IssueEdgeUnseen, edge.kill, func() {}, func() { edge = startEdge() })
 	pg.Outage(func() {

@@ -115,39 +115,10 @@ func killing(t *testing.T, record ...string) {
 // release the database. It returns the file, as if that was two days ago: the sweep keeps younger ones.
 func (s *workload) orphan(dir string, serve []string) string {
 	t := s.t
-	p := start(t, dir, serve...)
-	base := p.logged("serve", "listen")
-	m, ok := s.send(base, attempt{"/api/public/v1/missions", missionJSON("orphan"), "create-orphan"},
-		http.StatusCreated)
-	if !ok {
-		t.Fatal("no mission for the attachment")
-	}
-	release := storetest.RefuseWrites(t, store.Config{Path: filepath.Join(dir, "var", "fieldmark.db")})
-	r, err := http.NewRequestWithContext(t.Context(), "POST", base+"/api/public/v1/missions/"+m.ID+"/attachments",
-		strings.NewReader("\xff\xd8\xff\xe0 a photo"))
-	must(t, err)
-	r.Header.Set("Authorization", "Bearer "+s.key)
-	r.Header.Set("Content-Type", "image/jpeg")
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		if resp, err := http.DefaultClient.Do(r); err == nil {
-			t.Errorf("the attachment was answered with %s", resp.Status)
-			_ = resp.Body.Close()
-		}
-	}()
 	var file string
-	eventually(t, "the file is durable", func() bool {
-		found, err := filepath.Glob(filepath.Join(dir, "var", "objects", "attachments", "*", "att_*"))
-		must(t, err)
-		if len(found) == 1 && !strings.HasSuffix(found[0], objects.PartialSuffix) {
-			file = found[0]
-		}
-		return file != ""
-	})
-	p.kill()
-	<-sent
-	release()
+	for n := 1; file == ""; n++ {
+		file = s.killUpload(dir, serve, fmt.Sprint("orphan-", n))
+	}
 	runOnce(t, dir, "db", "check", "--data", "var") // it is not an error
 	id := fieldmark.NewID(fieldmark.PrefixAttachment, time.Now().Add(-48*time.Hour))
 	folder := filepath.Base(filepath.Dir(file))
@@ -155,6 +126,59 @@ func (s *workload) orphan(dir string, serve []string) string {
 	must(t, os.MkdirAll(filepath.Dir(old), 0o700))
 	must(t, os.Rename(file, old))
 	return old
+}
+
+// killUpload kills a Fieldmark while it adds an attachment to a new mission, and returns the file of the
+// attachment; empty: the request was refused before, because its wait for the database had ended.
+func (s *workload) killUpload(dir string, serve []string, mission string) (file string) {
+	t := s.t
+	p := start(t, dir, serve...)
+	base := p.logged("serve", "listen")
+	var m fieldmark.Mission
+	eventually(t, "there is a mission for the attachment", func() (ok bool) {
+		m, ok = s.send(base, attempt{"/api/public/v1/missions", missionJSON(mission), "create-" + mission},
+			http.StatusCreated)
+		return ok
+	})
+	release := storetest.RefuseWrites(t, store.Config{Path: filepath.Join(dir, "var", "fieldmark.db")})
+	r, err := http.NewRequestWithContext(t.Context(), "POST", base+"/api/public/v1/missions/"+m.ID+"/attachments",
+		strings.NewReader("\xff\xd8\xff\xe0 a photo"))
+	must(t, err)
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	r.Header.Set("Content-Type", "image/jpeg")
+	var refused atomic.Bool
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		if resp, err := http.DefaultClient.Do(r); err == nil {
+			refused.Store(true)
+			if resp.StatusCode != http.StatusServiceUnavailable && resp.StatusCode != http.StatusGatewayTimeout {
+				t.Errorf("the attachment was answered with %s", resp.Status)
+			}
+			_ = resp.Body.Close()
+		}
+	}()
+	files := filepath.Join(dir, "var", "objects", "attachments", "*", "att_*")
+	eventually(t, "the file is durable", func() bool {
+		found, err := filepath.Glob(files)
+		must(t, err)
+		if len(found) == 1 && !strings.HasSuffix(found[0], objects.PartialSuffix) {
+			file = found[0]
+		}
+		return file != "" || refused.Load()
+	})
+	p.kill()
+	<-sent
+	release()
+	if !refused.Load() {
+		return file
+	}
+	left, err := filepath.Glob(files)
+	must(t, err)
+	for _, name := range left {
+		must(t, os.Remove(name))
+	}
+	return ""
 }
 
 func newKey(t testing.TB, dir string, scopes ...string) string {

@@ -52,9 +52,10 @@ func (d *console) operate(browser *browsertest.Browser, v browsertest.View) {
 	w.tabTo("#recover-confirm")
 	w.tab.Do(t, "press the space bar", chromedp.KeyEvent(" "))
 	w.push("button[value=recover]", "the replay has started", shows("Replay started."))
+	w.tab.Go(t, d.base+"/admin") // the page of the endpoint updates itself, which would end a request of it
 	eventually(t, "the message is delivered", func() bool {
 		var states string
-		w.tab.Eval(t, `fetch(location.pathname + "?type=mission.created").then(r => r.text()).then(html =>
+		w.tab.Eval(t, `fetch("`+page+`?type=mission.created").then(r => r.text()).then(html =>
 			[...new DOMParser().parseFromString(html, "text/html").querySelectorAll(
 				"section[aria-labelledby=messages] tbody .state")].map(e => e.textContent).join())`, &states)
 		return states == "done"

@@ -135,6 +135,7 @@ func TestAccessLog(t *testing.T) {
 		resp.Body.Close()
 	}
 	get("/nowhere?before")
+	eventually(t, "the request is logged", func() bool { return readFile(t, dir, "access.log") != "" })
 	must(t, os.Rename(filepath.Join(dir, "access.log"), filepath.Join(dir, "old.log")))
 	must(t, p.cmd.Process.Signal(syscall.SIGHUP))
 	eventually(t, "the log is opened again", func() bool {

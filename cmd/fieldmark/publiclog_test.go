@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,9 +38,12 @@ type logServer struct {
 	cfg    store.Config
 	key    string // of an administrator
 	p      *process
-	base   string
-	front  *httptest.Server // see proxy
+	at     atomic.Pointer[string] // see base
+	front  *httptest.Server       // see proxy
 }
+
+// base returns the address of the server; front reads it while the server is restarted.
+func (s *logServer) base() string { return *s.at.Load() }
 
 func newLogServer(t testing.TB) *logServer {
 	dir := t.TempDir()
@@ -64,9 +68,10 @@ func (s *logServer) start(leaves int64) {
 	args := append([]string{"serve", "--public-log", logHost, "--rate-limit", "off", "--audit-every", "0",
 		"--log-level", "INFO"}, freePorts("var")...)
 	s.p = start(s.t, s.dir, append(args, s.record...)...)
-	s.base = s.p.logged("serve", "listen")
+	base := s.p.logged("serve", "listen")
+	s.at.Store(&base)
 	eventually(s.t, "it is ready", func() bool {
-		status, _, _, err := try("GET", s.base+"/readyz", "")
+		status, _, _, err := try("GET", s.base()+"/readyz", "")
 		return err == nil && status == http.StatusOK
 	})
 	s.until(leaves)
@@ -75,7 +80,7 @@ func (s *logServer) start(leaves int64) {
 // logs lists the public logs, the newest first; empty: the server does not respond.
 func (s *logServer) logs() []fieldmark.PublicLog {
 	s.t.Helper()
-	status, _, body, err := try("GET", s.base+fieldmark.PathLog, "")
+	status, _, body, err := try("GET", s.base()+fieldmark.PathLog, "")
 	if err != nil || status != http.StatusOK {
 		return nil
 	}
@@ -169,7 +174,7 @@ func (s *logServer) rewrite() {
 // verify runs fieldmark score verify.
 func (s *logServer) verify(status int, want string, args ...string) {
 	s.t.Helper()
-	p := start(s.t, s.dir, append([]string{"score", "verify", "--url", s.base}, args...)...)
+	p := start(s.t, s.dir, append([]string{"score", "verify", "--url", s.base()}, args...)...)
 	<-p.done
 	_ = p.cmd.Wait() // its status is compared
 	if got := p.cmd.ProcessState.ExitCode(); got != status || !strings.Contains(p.printed(), want) {
@@ -210,7 +215,7 @@ func TestScoreVerifyLog(t *testing.T) {
 func flipProofs(t *testing.T, s *logServer) {
 	for _, member := range []string{"log", "index", "record", "salt", "hashes", "checkpoint"} {
 		flipping := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			status, _, body := ask(t, r.Method, s.base+r.URL.RequestURI(), "")
+			status, _, body := ask(t, r.Method, s.base()+r.URL.RequestURI(), "")
 			if at := strings.Index(body, `"proof":`); at >= 0 {
 				at += strings.Index(body[at:], `"`+member+`":`) + len(member) + 3
 				flipped := []byte(body)
@@ -251,7 +256,7 @@ func (s *logServer) catches(want string) {
 func (s *logServer) proxy() string {
 	if s.front == nil {
 		s.front = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			status, _, body, err := try(r.Method, s.base+r.URL.RequestURI(), "")
+			status, _, body, err := try(r.Method, s.base()+r.URL.RequestURI(), "")
 			if err != nil {
 				status = http.StatusBadGateway
 			}

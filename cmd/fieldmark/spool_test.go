@@ -64,7 +64,7 @@ func TestSpoolProcesses(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				switch {
-				case err != nil || status == 503: // not accepted
+				case err != nil || status == 503 || status == 504: // not accepted
 				case status == 201:
 					accepted[id] = ""
 				case status == 202:

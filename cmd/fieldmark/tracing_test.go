@@ -89,17 +89,29 @@ func TestOneTrace(t *testing.T) {
 		status, _, _, err := try("GET", base+"/api/v1/score/acme", "")
 		return err == nil && status == http.StatusOK
 	})
-	e.stop() // exports the remaining spans
+	filled := "" // the trace in which the score was filled
+	// A process that stops exports its spans for two seconds only.
+	eventually(t, "the collector has the spans", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		has := func(id string, names ...string) bool {
+			return !slices.ContainsFunc(names, func(name string) bool { return spans[id+" "+name] == nil })
+		}
+		for name, s := range spans {
+			id := strings.Fields(name)[0]
+			if strings.HasSuffix(name, " edge.fill") && len(s.ParentSpanId) == 0 &&
+				has(id, "edge.ask", "origin.internal") {
+				filled = "00-" + id + "-" + hex.EncodeToString(s.SpanId) + "-01"
+			}
+		}
+		return filled != "" && has(strings.Split(sender, "-")[1], "edge.pass", "origin.public", "database.write",
+			"webhook.attempt")
+	})
+	e.stop()
 	o.stop()
 
 	mu.Lock()
 	defer mu.Unlock()
-	filled := "" // the trace in which the score was filled
-	for name, s := range spans {
-		if strings.HasSuffix(name, " edge.fill") && len(s.ParentSpanId) == 0 {
-			filled = "00-" + strings.Fields(name)[0] + "-" + hex.EncodeToString(s.SpanId) + "-01"
-		}
-	}
 	// Each span is a child of the previous one.
 	for _, chain := range [][]string{
 		{sender, "edge.pass", "origin.public", "database.write"},

@@ -13,20 +13,22 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // Limits of the export.
 const (
-	maxQueue     = 4096             // queued spans: two seconds of a busy node, 2 MB
-	maxBatch     = 512              // spans in one request: some 100 KB
-	batchTimeout = time.Second      // the longest wait for a full batch
-	sendTimeout  = 5 * time.Second  // of one request
-	stopTimeout  = 2 * time.Second  // of the export after Run's context has ended
-	maxAttempts  = 4                // to send a batch before it is dropped
-	firstBackoff = time.Second      // before the second attempt; doubled each time
-	maxBackoff   = 10 * time.Second // also limits a Retry-After of the collector
-	maxDrain     = 4 << 10          // bytes read of a response, to keep its connection alive
-	maxAttrs     = 16               // attributes of a span
+	maxQueue     = 4096                            // queued spans: two seconds of a busy node, 2 MB
+	maxBatch     = 512                             // spans in one request: some 100 KB
+	batchTimeout = time.Second                     // the longest wait for a full batch
+	sendTimeout  = 5 * time.Second * timeout.Scale // of one request
+	stopTimeout  = 2 * time.Second * timeout.Scale // of the export after Run's context has ended
+	maxAttempts  = 4                               // to send a batch before it is dropped
+	firstBackoff = time.Second                     // before the second attempt; doubled each time
+	maxBackoff   = 10 * time.Second                // also limits a Retry-After of the collector
+	maxDrain     = 4 << 10                         // bytes read of a response, to keep its connection alive
+	maxAttrs     = 16                              // attributes of a span
 )
 
 // Config configures a Tracer.

@@ -81,16 +81,28 @@ func TestSameAsCheck(t *testing.T) {
 	}))
 	defer site.Close()
 	address := strings.TrimPrefix(site.URL, "http://")
-	want := checkSite(t, map[string]string{"acme.example:80": address}, "http://acme.example")
-	if want.Facts.Sample == nil || want.Facts.Sample.Seed == "" {
-		t.Fatal("the check drew no sample")
-	}
-	var out bytes.Buffer
-	cmd := AuditCmd{URL: "http://acme.example/", ConnectTo: []string{"acme.example:80:" + address},
-		Requests: sitecheck.MaxRequests, Seed: want.Facts.Sample.Seed, JSON: true, Quiet: true}
-	must(t, cmd.Run(t.Context(), &command.Streams{Out: &out, Err: &bytes.Buffer{}}))
+	var want *fieldmark.SiteCheckReport
 	var got AuditDocument
-	must(t, json.Unmarshal(out.Bytes(), &got))
+	const most = 100 // attempts; only a failure takes so many
+	for range most {
+		want = checkSite(t, map[string]string{"acme.example:80": address}, "http://acme.example")
+		if want.Facts.Sample == nil || want.Facts.Sample.Seed == "" {
+			t.Fatal("the check drew no sample")
+		}
+		var out bytes.Buffer
+		cmd := AuditCmd{URL: "http://acme.example/", ConnectTo: []string{"acme.example:80:" + address},
+			Requests: sitecheck.MaxRequests, Seed: want.Facts.Sample.Seed, JSON: true, Quiet: true}
+		must(t, cmd.Run(t.Context(), &command.Streams{Out: &out, Err: &bytes.Buffer{}}))
+		got = AuditDocument{}
+		must(t, json.Unmarshal(out.Bytes(), &got))
+		// The time to the first byte is a fact, and a busy machine may have been slower once.
+		const speed = "response.ttfb"
+		a, _ := got.Facts.Find(speed)
+		b, _ := want.Facts.Find(speed)
+		if a.Value == b.Value {
+			break
+		}
+	}
 	text := func(f fieldmark.Facts, a fieldmark.Assessment) string {
 		gains := scoring.Advise(&a)
 		f.AsOf, a.AsOf = fieldmark.Time{}, nil

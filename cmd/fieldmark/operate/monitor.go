@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/chart"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
@@ -23,7 +24,7 @@ const (
 )
 
 // monitorTimeout bounds the calls for one screen.
-const monitorTimeout = 3 * time.Second
+const monitorTimeout = 3 * time.Second * timeout.Scale
 
 // Monitor prints what is wrong with an installation, and what its nodes count.
 type Monitor struct {

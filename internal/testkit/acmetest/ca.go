@@ -18,6 +18,8 @@ import (
 	"github.com/letsencrypt/pebble/v2/va"
 	"github.com/letsencrypt/pebble/v2/wfe"
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 )
 
 // Day is the unit of the life of certificates, in seconds.
@@ -50,8 +52,9 @@ func New(t testing.TB, life uint64) *CA {
 		"PEBBLE_AUTHZREUSE": "0"} {
 		t.Setenv(name, value)
 	}
-	c := &CA{HTTP: listen(t), TLS: listen(t)}
-	resolver := listen(t)
+	// Tests close the listeners and have a program listen there.
+	c := &CA{HTTP: listen(t, porttest.Address(t)), TLS: listen(t, porttest.Address(t))}
+	resolver := listen(t, "127.0.0.1:0")
 	go serveDNS(resolver)
 	logger, store := log.New(io.Discard, "", 0), db.NewMemoryStore()
 	issuer := ca.New(logger, store, "", "ecdsa", 0, 1, map[string]ca.Profile{
@@ -114,10 +117,10 @@ func (c *CA) Intercept(fn func(http.ResponseWriter, *http.Request) (answered boo
 // IsNewOrder reports whether a request makes an order.
 func IsNewOrder(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, orderPath) }
 
-// listen opens a free port of loopback that is closed with the test.
-func listen(t testing.TB) net.Listener {
+// listen opens a port of loopback that is closed with the test.
+func listen(t testing.TB, address string) net.Listener {
 	t.Helper()
-	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

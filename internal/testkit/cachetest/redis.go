@@ -80,7 +80,7 @@ func (r *Redis) Start() {
 		r.t.Fatalf("start %v: %v", r.args, err)
 	}
 	Until(r.t, r.Addr+" answers", func() bool {
-		answer, err := r.try("PING")
+		answer, err := r.try(time.Second, "PING")
 		return err == nil && !strings.HasPrefix(answer, "-LOADING")
 	})
 }
@@ -113,22 +113,22 @@ func (r *Redis) signal(s os.Signal) {
 // Do sends one command and returns the start of the raw reply.
 func (r *Redis) Do(words ...string) string {
 	r.t.Helper()
-	answer, err := r.try(words...)
+	answer, err := r.try(startTimeout, words...)
 	if err != nil {
 		r.t.Fatalf("%v at %s: %v\n%s", words, r.Addr, err, r.log)
 	}
 	return answer
 }
 
-// try sends one command as an inline command of the protocol: words separated by spaces. A second is the
-// limit, so that a frozen server is an error.
-func (r *Redis) try(words ...string) (string, error) {
-	conn, err := net.DialTimeout("tcp", r.Addr, time.Second)
+// try sends one command as an inline command of the protocol: words separated by spaces. A server that is frozen
+// for longer than limit is an error.
+func (r *Redis) try(limit time.Duration, words ...string) (string, error) {
+	conn, err := net.DialTimeout("tcp", r.Addr, limit)
 	if err != nil {
 		return "", err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
 		return "", err
 	}
 	if _, err := fmt.Fprintf(conn, "%s\r\n", strings.Join(words, " ")); err != nil {
@@ -146,6 +146,19 @@ type Sentinels struct {
 	URL string
 	// Primary and Replica are the servers in their initial roles.
 	Primary, Replica *Redis
+
+	sentinel *Redis
+}
+
+// KillPrimary kills the server that is the primary now: on a busy machine, the Sentinels may have replaced the
+// initial one.
+func (s *Sentinels) KillPrimary() {
+	_, port, _ := strings.Cut(s.Replica.Addr, ":")
+	if strings.Contains(s.sentinel.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "fieldmark"), "\r\n"+port+"\r\n") {
+		s.Replica.Kill()
+		return
+	}
+	s.Primary.Kill()
 }
 
 // StartSentinels starts the two servers and three Sentinels.
@@ -172,6 +185,7 @@ func StartSentinels(t testing.TB) *Sentinels {
 		w.args = []string{program(t), file, "--sentinel"}
 		t.Cleanup(w.Kill)
 		w.Start()
+		s.sentinel = w
 		addresses = append(addresses, w.Addr)
 		if len(addresses) == 3 {
 			Until(t, "the Sentinels know each other and the replica", func() bool {
@@ -203,8 +217,8 @@ func StartCluster(t testing.TB) *Cluster {
 	c := &Cluster{}
 	for range 3 {
 		bus := porttest.Port(t)
-		c.Nodes = append(c.Nodes, StartRedis(t, "cluster-enabled", "yes", "cluster-port", bus, "cluster-node-timeout",
-			"1000", "cluster-require-full-coverage", "no"))
+		c.Nodes = append(c.Nodes, StartRedis(t, "cluster-enabled", "yes", "cluster-port", bus,
+			"cluster-require-full-coverage", "no"))
 		n := c.Nodes[len(c.Nodes)-1]
 		if first := c.Nodes[0]; n != first {
 			host, port, _ := strings.Cut(n.Addr, ":")
