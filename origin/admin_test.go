@@ -169,25 +169,27 @@ func TestFailuresDelay(t *testing.T) {
 
 // Concurrent guesses must not all count as the first.
 func TestConcurrentPasswordGuesses(t *testing.T) {
-	w := newAdmin(t)
-	var tried, refused atomic.Int64
-	var all sync.WaitGroup
-	for range 60 {
-		all.Go(func() {
-			_, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root",
-				Password: "a wrong password"})
-			switch {
-			case fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials):
-				tried.Add(1)
-			case fieldmark.IsCode(err, fieldmark.CodeRateLimited), fieldmark.IsCode(err, fieldmark.CodeOverloaded):
-				refused.Add(1)
-			default:
-				t.Errorf("sign in: %v", err)
-			}
-		})
-	}
-	all.Wait()
-	if tried.Load() > 2 || tried.Load()+refused.Load() != 60 {
-		t.Errorf("%d guesses were tried, %d refused; want at most 2 tried", tried.Load(), refused.Load())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newAdmin(t)
+		var tried, refused atomic.Int64
+		var all sync.WaitGroup
+		for range 60 {
+			all.Go(func() {
+				_, err := w.Access.Sessions.SignIn(t.Context(), access.Credentials{User: "root",
+					Password: "a wrong password"})
+				switch {
+				case fieldmark.IsCode(err, fieldmark.CodeInvalidCredentials):
+					tried.Add(1)
+				case fieldmark.IsCode(err, fieldmark.CodeRateLimited), fieldmark.IsCode(err, fieldmark.CodeOverloaded):
+					refused.Add(1)
+				default:
+					t.Errorf("sign in: %v", err)
+				}
+			})
+		}
+		all.Wait()
+		if tried.Load() > 2 || tried.Load()+refused.Load() != 60 {
+			t.Errorf("%d guesses were tried, %d refused; want at most 2 tried", tried.Load(), refused.Load())
+		}
+	})
 }

@@ -254,20 +254,22 @@ func TestFailingEndpointIsDisabled(t *testing.T) {
 func TestOrderingByMission(t *testing.T) {
 	w := newFixture(t)
 	var mu sync.Mutex
-	order := map[string][]string{}
-	var refused atomic.Int64
+	order, known := map[string][]string{}, map[string]bool{}
 	r := receive(t, func(rw http.ResponseWriter, r *http.Request) {
 		var e fieldmark.Envelope
 		var m fieldmark.Mission
 		body, _ := io.ReadAll(r.Body)
 		_ = json.Unmarshal(body, &e)
 		_ = json.Unmarshal(e.Data, &m)
-		if refused.Add(1)%5 == 0 { // a message that fails keeps its position
-			rw.WriteHeader(http.StatusNotFound)
-			return
-		}
 		mu.Lock()
 		defer mu.Unlock()
+		// A message that fails keeps its position.
+		if id := r.Header.Get("webhook-id"); !known[id] {
+			if known[id] = true; len(known)%5 == 0 {
+				rw.WriteHeader(http.StatusNotFound)
+				return
+			}
+		}
 		order[m.ID] = append(order[m.ID], string(e.Type))
 	})
 	_, err := w.Webhooks.CreateEndpoint(t.Context(), access.DefaultAccount,
@@ -386,7 +388,7 @@ func TestDeadEndpointDelaysNoOther(t *testing.T) {
 	for i := range 25 {
 		openMission(t, w, fmt.Sprint(i))
 	}
-	eventually(t, "the healthy ones have everything", func() bool { return fast.got.Load() == healthy*25 })
+	eventually(t, "the healthy ones have everything", func() bool { return fast.got.Load() >= healthy*25 })
 	if n := most.Load(); n == 0 || n > 8 {
 		t.Errorf("%d messages on the wire to the slow one at once, want 1 to 8", n)
 	}

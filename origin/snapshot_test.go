@@ -408,7 +408,7 @@ func TestRankingFileInS3(t *testing.T) {
 	t.Cleanup(r.start(r.Snapshots.Run))
 	var files fieldmark.RankingFiles
 	for began := time.Now(); len(files.Items) == 0; time.Sleep(20 * time.Millisecond) {
-		if files, err = r.Snapshots.List(t.Context()); err != nil || time.Since(began) > time.Minute {
+		if files, err = r.Snapshots.List(t.Context()); err != nil || time.Since(began) > 2*time.Minute {
 			t.Fatalf("no file after %s: %v", time.Since(began), err)
 		}
 	}

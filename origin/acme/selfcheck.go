@@ -15,13 +15,14 @@ import (
 
 	"github.com/mholt/acmez/v3/acme"
 
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 const (
 	// selfCheckTimeout bounds each of the two requests of a check. A firewall that drops them
 	// may be open to the CA all the same.
-	selfCheckTimeout = 5 * time.Second
+	selfCheckTimeout = 5 * time.Second * timeout.Scale
 	// selfCheckLife is how long the edges answer the challenges of a check.
 	selfCheckLife = time.Minute
 	// maxSelfCheck bounds a response to it, in bytes; the right one has 37.

@@ -73,6 +73,6 @@ func New(cfg Config) (http.Handler, error) {
 // browser that has been answered already: 5.5 s for a page and 30 s for a form.
 const (
 	pageTimeout = 5 * time.Second * timeout.Scale
-	formTimeout = 10 * time.Second // a sign-in may wait for other passwords to be hashed
-	longTimeout = 25 * time.Second // modules are tested, files are imported
+	formTimeout = 10 * time.Second * timeout.Scale // a sign-in may wait for other passwords to be hashed
+	longTimeout = 25 * time.Second * timeout.Scale // modules are tested, files are imported
 )

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -46,7 +46,7 @@ const managerConfig = `
 route:
   receiver: groups
   group_by: [device]
-  group_wait: 100ms
+  group_wait: 1s
   group_interval: 300ms
   repeat_interval: 600ms
   routes:
@@ -84,12 +84,7 @@ func startManager(t *testing.T, fx *fixture) *manager {
 	if err := os.WriteFile(filepath.Join(dir, "config.yml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	free.Close()
+	address := porttest.Address(t)
 	m.base = "http://" + address + "/api/v2/alerts"
 	ctx, cancel := context.WithCancel(context.Background())
 	c := exec.CommandContext(ctx, program, "--config.file=config.yml", "--storage.path="+dir,

@@ -55,7 +55,7 @@ const (
 	handlerTimeout = 5 * time.Second * timeout.Scale
 	// remoteTimeout bounds requests that call other servers or run an untrusted module.
 	// Each such call has a shorter limit. Edges wait 30 s for these routes.
-	remoteTimeout = 18 * time.Second
+	remoteTimeout = 18 * time.Second * timeout.Scale
 	// bulkTimeout limits requests that read or write every brand. Their callers are edges,
 	// which stream, and imports, which continue after the timeout of an edge.
 	bulkTimeout = fieldmark.MaxBulkTime * time.Second

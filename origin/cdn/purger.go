@@ -30,7 +30,7 @@ const (
 const (
 	// callTimeout bounds one request: Fastly and Cloudflare answer within a second, and a CDN that
 	// hangs must not delay the purges after it for longer than an outage is noticed.
-	callTimeout = 5 * time.Second
+	callTimeout = 5 * time.Second * timeout.Scale
 	// maxResponse bounds the response read. Cloudflare's has a few hundred bytes.
 	maxResponse = 64 << 10
 	// maxRetryAfter bounds the wait that a CDN sets: a wrong clock must not end purges for a day.

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -32,15 +33,15 @@ const (
 
 // Limits of one check. An untrusted site decides how slow it is and how much it sends.
 const (
-	MaxResolvers   = 5               // more do not make a majority harder to forge
-	lookupTimeout  = 5 * time.Second // of one question to one DNS server
-	fetchTimeout   = 8 * time.Second // of a file or page with its redirects: a person waits for it
-	maxFile        = 4 << 10         // bytes: the line has 90
-	maxPage        = 512 << 10       // bytes: the head is at the start
-	maxHops        = 4               // http to https, to www, and one of the site's own
-	maxNames       = 5               // names of a DNS record: of the host and of its parents
-	maxRecords     = 100             // TXT records of one name
-	parallelParses = 2               // pages at once: bounds the memory that hostile pages take
+	MaxResolvers   = 5                               // more do not make a majority harder to forge
+	lookupTimeout  = 5 * time.Second * timeout.Scale // of one question to one DNS server
+	fetchTimeout   = 8 * time.Second * timeout.Scale // of a file or page with its redirects: a person waits for it
+	maxFile        = 4 << 10                         // bytes: the line has 90
+	maxPage        = 512 << 10                       // bytes: the head is at the start
+	maxHops        = 4                               // http to https, to www, and one of the site's own
+	maxNames       = 5                               // names of a DNS record: of the host and of its parents
+	maxRecords     = 100                             // TXT records of one name
+	parallelParses = 2                               // pages at once: bounds the memory that hostile pages take
 )
 
 // Lookup queries one DNS server for the TXT records of a name, as net.Resolver does.

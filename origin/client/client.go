@@ -19,19 +19,20 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/client"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // The limits of one call. Timeouts are longer than those of the origin, so that callers get the origin's error
 // and not only a timeout.
 const (
-	callTimeout = 15 * time.Second // an ordinary request and its response
-	bulkTimeout = 90 * time.Second // an import, or the state of every brand
-	pageTimeout = 30 * time.Second // a page of brands with their facts: 12 MB at 4 Mbit/s
+	callTimeout = 15 * time.Second * timeout.Scale // an ordinary request and its response
+	bulkTimeout = 90 * time.Second                 // an import, or the state of every brand
+	pageTimeout = 30 * time.Second                 // a page of brands with their facts: 12 MB at 4 Mbit/s
 	// rangeTimeout is that of a part of a ranking file: 4 MB at 1 Mbit/s.
-	rangeTimeout = 30 * time.Second
+	rangeTimeout = 30 * time.Second * timeout.Scale
 	// stallTimeout is how long such a part may send no byte: an edge that starts should not wait for a connection
 	// that hangs, as another one or another origin has the same bytes.
-	stallTimeout = 5 * time.Second
+	stallTimeout = 5 * time.Second * timeout.Scale
 	pollMargin   = 10 * time.Second // on top of the wait of an event poll
 
 	maxResponse = 8 << 20 // bytes of a JSON response: far above the largest page of missions

@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
 func TestOriginAway(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close() // its port now refuses
-	c := dial(t, client.Config{BaseURL: server.URL})
+	c := dial(t, client.Config{BaseURL: "http://" + porttest.Address(t)})
 	_, err := c.ModulePlan(t.Context())
 	if !fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) || !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("no listener: %v, want origin_unavailable because the connection was refused", err)
@@ -104,7 +104,7 @@ func TestSilence(t *testing.T) {
 			want time.Duration
 		}{
 			{"an ordinary call", func(ctx context.Context) error { _, err := c.ModulePlan(ctx); return err },
-				15 * time.Second},
+				15 * time.Second * timeout.Scale},
 			{"a poll", func(ctx context.Context) error {
 				_, err := c.Events(ctx, fieldmark.EventCursor{}, 25*time.Second)
 				return err
@@ -175,7 +175,7 @@ func TestStalledRange(t *testing.T) {
 			}
 			return string(b), err
 		}
-		if _, err := ask(5 * time.Second); !fieldmark.IsCode(err, fieldmark.CodeTimeout) {
+		if _, err := ask(5 * time.Second * timeout.Scale); !fieldmark.IsCode(err, fieldmark.CodeTimeout) {
 			t.Errorf("an origin that hangs: %v", err)
 		}
 		hangs = false

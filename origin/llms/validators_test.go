@@ -31,7 +31,7 @@ const validators = `{
 
 const (
 	installTimeout  = 4 * time.Minute // for 130 packages over a slow connection
-	validateTimeout = time.Minute
+	validateTimeout = 5 * time.Minute
 )
 
 // TestIndependentValidators checks the files of all shapes, languages and attacks with four

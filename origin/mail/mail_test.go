@@ -247,7 +247,7 @@ func (f *fixture) confirm(body string) {
 	f.settled()
 }
 
-// settled waits until no mail is due or being sent.
+// settled waits until no mail is due or being sent, and the relay has reported all that were sent.
 func (f *fixture) settled() {
 	f.t.Helper()
 	eventually(f.t, "no mail is due", func() bool {
@@ -256,7 +256,7 @@ func (f *fixture) settled() {
 				return false
 			}
 		}
-		return true
+		return len(f.relay.mails()) >= f.log.Count("error=<nil>")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/acme"
 	"github.com/fieldmark/fieldmark/origin/cdn"
 	"github.com/fieldmark/fieldmark/origin/job"
@@ -64,7 +65,7 @@ func New(cfg Config) *Service {
 const maxPerCode = 20
 
 // maxWait bounds the check. A database that does not answer in this time is an issue itself.
-const maxWait = 3 * time.Second
+const maxWait = 3 * time.Second * timeout.Scale
 
 // Issues returns everything that is wrong, critical issues first. It reads a bounded number of
 // rows through indexes. A database that cannot be read is an issue, not an error.

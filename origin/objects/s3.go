@@ -14,15 +14,17 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 const (
 	// putTimeout limits storing one object. The time for which a client waits is longer, so that it
 	// gets an answer. It is longer by a second for each putRate bytes, which attachments do not have.
-	putTimeout = 15 * time.Second
+	putTimeout = 15 * time.Second * timeout.Scale
 	putRate    = 16 << 20
 	// shortTimeout limits a request without a content.
-	shortTimeout = 10 * time.Second
+	shortTimeout = 10 * time.Second * timeout.Scale
 	// maxTries is how often a request is sent in all: storage answers 500 and 503 in passing.
 	maxTries = 3
 	// defaultRegion is what services other than AWS expect where they have no regions.

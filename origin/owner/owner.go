@@ -70,5 +70,5 @@ func New(cfg Config) (http.Handler, error) {
 // a form.
 const (
 	pageTimeout = 5 * time.Second * timeout.Scale
-	formTimeout = 25 * time.Second // a test message waits for its receiver
+	formTimeout = 25 * time.Second * timeout.Scale // a test message waits for its receiver
 )

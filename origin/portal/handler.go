@@ -44,7 +44,7 @@ type handler struct {
 // The timeouts are shorter than the time for which an edge waits.
 const (
 	pageTimeout = 5 * time.Second * timeout.Scale
-	formTimeout = 25 * time.Second // a test message waits for its receiver
+	formTimeout = 25 * time.Second * timeout.Scale // a test message waits for its receiver
 )
 
 // The paths of the pages. A token has another length than the words below PathPortal.

@@ -347,7 +347,9 @@ func (f *fixture) exec(text string, args ...any) {
 // database opens the database without the store.
 func (f *fixture) database() *sql.DB {
 	f.t.Helper()
-	driver, name := "sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3F").Replace(f.cfg.Path)
+	// The origin writes at the same time.
+	driver, name := "sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3F").Replace(f.cfg.Path)+
+		"?_pragma=busy_timeout(30000)"
 	if f.cfg.URL != "" {
 		driver, name = "pgx", f.cfg.URL
 	}

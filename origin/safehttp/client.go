@@ -23,14 +23,14 @@ import (
 // Time and size limits of a request. An untrusted server decides how slow it is;
 // these limit how long it can block a worker.
 const (
-	DefaultTimeout      = 20 * time.Second // the whole request, including its body
+	DefaultTimeout      = 20 * time.Second * timeout.Scale // the whole request, including its body
 	dialTimeout         = 5 * time.Second * timeout.Scale
 	tlsTimeout          = 5 * time.Second * timeout.Scale
 	headerTimeout       = 15 * time.Second * timeout.Scale
-	resolveTimeout      = 5 * time.Second  // of CheckURL, while a person waits
-	idleTimeout         = 30 * time.Second // addresses are checked when dialling, so connections do not live long
-	maxHeaderBytes      = 32 << 10         // of a response; real ones have less than 8 KiB
-	maxConnsPerHost     = 8                // limits the load on one host
+	resolveTimeout      = 5 * time.Second * timeout.Scale // of CheckURL, while a person waits
+	idleTimeout         = 30 * time.Second                // short, as addresses are checked when dialling
+	maxHeaderBytes      = 32 << 10                        // of a response; real ones have less than 8 KiB
+	maxConnsPerHost     = 8                               // limits the load on one host
 	maxIdleConnsPerHost = 2
 	maxURLBytes         = fieldmark.MaxBrandURL
 )

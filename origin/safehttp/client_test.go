@@ -98,7 +98,7 @@ func TestSpecialPurposeByName(t *testing.T) {
 	for _, tt := range specialPurpose {
 		t.Run(tt.name, func(t *testing.T) {
 			ip := netip.MustParseAddr(tt.addr)
-			dns := startDNS(t, func(int) netip.Addr { return ip })
+			dns := startDNS(t, func() netip.Addr { return ip })
 			c := safehttp.New(safehttp.Config{Resolver: dns})
 			wantRefused(t, c, "http://brand.example/")
 			if err := c.CheckURL(t.Context(), "http://brand.example/"); !errors.Is(err, safehttp.ErrNotAllowed) {
@@ -191,7 +191,7 @@ func TestAllowOpensItsNetworkOnly(t *testing.T) {
 }
 
 func TestPorts(t *testing.T) {
-	dns := startDNS(t, func(int) netip.Addr { return netip.MustParseAddr("93.184.216.34") })
+	dns := startDNS(t, func() netip.Addr { return netip.MustParseAddr("93.184.216.34") })
 	c := safehttp.New(safehttp.Config{Resolver: dns, Allow: loopback})
 	for _, port := range []string{"22", "25", "6379", "8080"} {
 		wantRefused(t, c, "http://brand.example:"+port+"/")
@@ -236,8 +236,9 @@ func TestRebinding(t *testing.T) {
 	var reached atomic.Bool
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { reached.Store(true) })
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.URL, "http://"))
-	dns := startDNS(t, func(query int) netip.Addr {
-		if query == 0 {
+	var rebound atomic.Bool
+	dns := startDNS(t, func() netip.Addr {
+		if !rebound.Load() {
 			return netip.MustParseAddr("93.184.216.34")
 		}
 		return netip.MustParseAddr("127.0.0.1")
@@ -247,6 +248,7 @@ func TestRebinding(t *testing.T) {
 	if err := c.CheckURL(t.Context(), raw); err != nil {
 		t.Fatalf("CheckURL while the name is public: %v", err)
 	}
+	rebound.Store(true)
 	wantRefused(t, c, raw)
 	if reached.Load() {
 		t.Errorf("a rebound name reached loopback")
@@ -366,9 +368,8 @@ func mustPort(t *testing.T, s string) uint16 {
 	return ap.Port()
 }
 
-// startDNS responds to every address query with the result of answer for the number of the
-// lookup. The A and AAAA queries of one lookup have the same number.
-func startDNS(t *testing.T, answer func(lookup int) netip.Addr) *net.Resolver {
+// startDNS responds to every address query with the result of answer.
+func startDNS(t *testing.T, answer func() netip.Addr) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
 	if err != nil {
@@ -376,7 +377,6 @@ func startDNS(t *testing.T, answer func(lookup int) netip.Addr) *net.Resolver {
 	}
 	t.Cleanup(func() { conn.Close() })
 	go func() {
-		seen := map[dnsmessage.Type]int{}
 		for buf := make([]byte, 1500); ; {
 			n, from, err := conn.ReadFrom(buf)
 			if err != nil {
@@ -387,8 +387,7 @@ func startDNS(t *testing.T, answer func(lookup int) netip.Addr) *net.Resolver {
 				continue
 			}
 			q := m.Questions[0]
-			ip := answer(seen[q.Type])
-			seen[q.Type]++
+			ip := answer()
 			m.Response, m.RecursionAvailable, m.Additionals = true, true, nil
 			h := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET}
 			if ip.Is4() && q.Type == dnsmessage.TypeA {

@@ -182,15 +182,10 @@ func TestOutcomes(t *testing.T) {
 			Reason: "address not allowed"},
 		"http://closed.example/": {State: fieldmark.SiteCheckRefused, By: fieldmark.RefusedByRobots},
 	} {
-		c, _, err := service.Request(t.Context(), netip.MustParseAddr("192.0.2.1"),
-			fieldmark.SiteCheckRequest{URL: url})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := service.Get(t.Context(), c.ID, 20*time.Second)
-		if err != nil || got.State != want.State || got.By != want.By || got.Code != want.Code ||
+		got := outcome(t, service, netip.MustParseAddr("192.0.2.1"), url)
+		if got.State != want.State || got.By != want.By || got.Code != want.Code ||
 			!strings.Contains(got.Reason, want.Reason) || got.Requests == 0 {
-			t.Errorf("%s: %+v, %v; want %+v", url, got, err, want)
+			t.Errorf("%s: %+v; want %+v", url, got, want)
 		}
 	}
 	if n := reached.Load(); n != 0 {

@@ -197,8 +197,14 @@ func TestLinks(t *testing.T) {
 	must(t, err)
 	f.get(l.Path).wants(t, 404, "This link does not work", "This phone keeps entries")
 	f.get(rotated.Path).wants(t, 200)
-	soon := fieldmark.At(time.Now().Add(50 * time.Millisecond))
-	ending, err := f.service.Links.Rotate(t.Context(), l.ID, fieldmark.TechnicianLinkRotation{Until: &soon})
+	var ending fieldmark.NewTechnicianLink
+	for life := 50 * time.Millisecond; life < time.Minute; life *= 2 { // the end must be ahead when it is written
+		soon := fieldmark.At(time.Now().Add(life))
+		ending, err = f.service.Links.Rotate(t.Context(), l.ID, fieldmark.TechnicianLinkRotation{Until: &soon})
+		if !fieldmark.IsCode(err, fieldmark.CodeValidationFailed) {
+			break
+		}
+	}
 	must(t, err)
 	for a = f.get(ending.Path); a.status == 200; a = f.get(ending.Path) {
 	}
@@ -281,10 +287,15 @@ func TestList(t *testing.T) {
 	_, _, err := f.service.Access.Accounts.Put(t.Context(), "default", fieldmark.AccountRequest{Name: "Default",
 		TimeZone: &zone})
 	must(t, err)
-	a := f.get(l.Path)
 	place, err := time.LoadLocation(zone)
 	must(t, err)
-	a.wants(t, 200, "Mast 1 of ann", "Mast 3 of ann", time.Now().In(place).Format("Monday, 2 January"), zone)
+	today := func() string { return time.Now().In(place).Format("Monday, 2 January") }
+	day := today()
+	a := f.get(l.Path)
+	if !strings.Contains(a.body, day) {
+		day = today() // the next one, if it has begun meanwhile
+	}
+	a.wants(t, 200, "Mast 1 of ann", "Mast 3 of ann", day, zone)
 	for _, absent := range []string{"bob", "Mast 4", "Mast 5"} {
 		if strings.Contains(a.body, absent) {
 			t.Errorf("the list has %s", absent)

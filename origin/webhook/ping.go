@@ -17,7 +17,7 @@ import (
 
 // pingLease is how long the process that writes a test message leases it. It is longer than an
 // attempt, so that no other process sends the message too.
-const pingLease = Timeout + 5*time.Second
+const pingLease = sendTimeout + 5*time.Second
 
 // Ping sends a test message to an endpoint of an account and waits for the result.
 // The message takes the same path as others and appears in the same log, but is not

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
@@ -23,6 +24,7 @@ import (
 const (
 	// minimum that Standard Webhooks recommends; a receiver should queue the work and respond
 	Timeout      = 15 * time.Second
+	sendTimeout  = Timeout * timeout.Scale
 	MaxBody      = 4 << 10         // bytes of a response that are read: enough for an error message
 	bodyPatience = 2 * time.Second // for those bytes; a slow body must not block a slot
 )
@@ -123,7 +125,7 @@ func (o *Sender) Settings() *fieldmark.EndpointSettings { return &o.settings }
 // Send makes one attempt to deliver m, signed for the time now. It takes Timeout at most. It
 // never fails: an error is part of the attempt, in words for the owner of the endpoint.
 func (o *Sender) Send(ctx context.Context, m Message, now time.Time) Attempt {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	a := Attempt{At: now}
 	start := time.Now()

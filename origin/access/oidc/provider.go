@@ -18,13 +18,14 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
 
 // Limits of requests to a provider.
 const (
-	requestTimeout = 5 * time.Second // of one request: a user waits for it
-	maxResponse    = 1 << 20         // bytes of a response; large providers send about 20 KiB
+	requestTimeout = 5 * time.Second * timeout.Scale // of one request: a user waits for it
+	maxResponse    = 1 << 20                         // bytes of a response; large providers send about 20 KiB
 	// of the discovery document; keys are fetched again when a token names an unknown one
 	discoveryTTL  = time.Hour
 	retryDelay    = time.Second     // after a failed discovery

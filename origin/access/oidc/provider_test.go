@@ -161,7 +161,7 @@ func TestFinish(t *testing.T) {
 	f := oidc.NewFlow(false)
 	now := time.Now()
 	good := func() map[string]any {
-		return map[string]any{"iss": i.URL, "aud": "us", "sub": "u1", "exp": now.Add(time.Minute).Unix(),
+		return map[string]any{"iss": i.URL, "aud": "us", "sub": "u1", "exp": now.Add(time.Hour).Unix(),
 			"iat":    now.Unix(),
 			"nonce":  f.Nonce,
 			"groups": []any{"staff", 7}, "email": "Ann@Acme.example", "email_verified": true,
@@ -274,19 +274,20 @@ func TestBegin(t *testing.T) {
 func TestUnreachableProvider(t *testing.T) {
 	i := newIssuer(t)
 	i.announce["issuer"] = "https://evil.example"
-	p := mustNew(t, i.config())
+	p, began := mustNew(t, i.config()), time.Now()
 	for range 10 {
 		if _, err := p.Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) {
 			t.Errorf("a provider that says it is another: %v, want %v", err, oidc.ErrUnavailable)
 		}
 	}
-	if i.asked > 2 {
-		t.Errorf("asked %d times, want once a second", i.asked)
+	asked := i.asked
+	if asked > 2+int(time.Since(began)/time.Second) {
+		t.Errorf("asked %d times, want once a second", asked)
 	}
 	guarded := i.config()
 	guarded.Allow = nil
 	if _, err := mustNew(t, guarded).Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) ||
-		i.asked > 2 {
+		i.asked > asked {
 		t.Errorf("a provider within, of no network that is allowed: %v, asked %d times, want %v", err, i.asked,
 			oidc.ErrUnavailable)
 	}
@@ -309,7 +310,7 @@ func TestUnreachableProvider(t *testing.T) {
 	moved := httptest.NewServer(http.RedirectHandler(i.URL+"/.well-known/openid-configuration", http.StatusFound))
 	defer moved.Close()
 	cfg.Issuer = moved.URL
-	asked := i.asked
+	asked = i.asked
 	if _, err := mustNew(t, cfg).Begin(t.Context(), oidc.NewFlow(false)); !errors.Is(err, oidc.ErrUnavailable) ||
 		i.asked != asked {
 		t.Errorf("a redirect: %v, asked %d more times, want %v and none", err, i.asked-asked, oidc.ErrUnavailable)

@@ -1,13 +1,14 @@
-// Verifies signed requests with two libraries: node verify.mjs MESSAGES KEY LIBRARY. MESSAGES
-// is a JSON file with a list of {method, url, headers}, KEY a JSON Web Key. It prints how
-// many the library accepts.
+// Verifies signed requests with two libraries: node verify.mjs MESSAGES KEY LIBRARY TIME. MESSAGES
+// is a JSON file with a list of {method, url, headers}, KEY a JSON Web Key, TIME the time at which
+// the requests arrive, in milliseconds. It prints how many the library accepts.
 import { readFileSync } from 'node:fs';
 import { createPublicKey } from 'node:crypto';
 import { createVerifier, httpbis } from 'http-message-signatures';
 import { verify } from 'web-bot-auth';
 import { verifierFromJWK } from 'web-bot-auth/crypto';
 
-const [file, key, library] = process.argv.slice(2);
+const [file, key, library, time] = process.argv.slice(2);
+Date.now = () => Number(time); // signatures live for a minute, and this process may begin later
 const jwk = JSON.parse(key);
 const known = createVerifier(createPublicKey({ key: jwk, format: 'jwk' }), 'ed25519');
 const keyLookup = async (params) => (params.keyid === jwk.kid ? { id: jwk.kid, algs: ['ed25519'], verify: known } : null);

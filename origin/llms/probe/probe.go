@@ -14,6 +14,7 @@ import (
 	"github.com/jimsmart/grobotstxt"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/llms"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 )
@@ -28,7 +29,7 @@ const (
 	// that would wait longer gets an error to retry.
 	maxQueue = 6 * time.Second
 	// deadline limits one probe; the edge's timeout for a request is 20 s.
-	deadline = 15 * time.Second
+	deadline = 15 * time.Second * timeout.Scale
 	// sweepAbove is the number of hosts above which past entries are removed.
 	sweepAbove = 1000
 )

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/origin/llms"
 	"github.com/fieldmark/fieldmark/origin/llms/probe"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
@@ -174,11 +175,10 @@ func TestProbe(t *testing.T) {
 }
 
 func TestProbeUnreachable(t *testing.T) {
-	s := newSite(t, nil)
-	s.Close()
-	got, err := newProber(t, -1).Lint(t.Context(), s.URL)
+	site := "http://" + porttest.Address(t)
+	got, err := newProber(t, -1).Lint(t.Context(), site)
 	if err != nil || codes(got) != "no-answer" || strings.Contains(fmt.Sprint(got), "127.0.0.1:") &&
-		!strings.HasPrefix(got.URL, s.URL) {
+		!strings.HasPrefix(got.URL, site) {
 		t.Errorf("Lint of a closed site: %+v, %v; want no-answer without our network in it", got, err)
 	}
 }

@@ -19,7 +19,7 @@ const (
 	pollInterval = 10 * time.Millisecond
 	// rest is how long a copy that failed or was too far behind is not queried. Without it each
 	// reader would wait for a copy that is unreachable or paused.
-	rest = 2 * time.Second
+	rest = 2 * time.Second * timeout.Scale
 )
 
 // Position is a state of the event log. Numbers of different logs must not be compared.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/origin/visibility/engine"
 )
 
@@ -329,9 +330,7 @@ func TestConnections(t *testing.T) {
 			t.Errorf("cut %s: %+v", name, err)
 		}
 	}
-	srv := httptest.NewServer(http.NotFoundHandler())
-	srv.Close() // its port is closed now
-	e, err := engine.New(engine.Config{Adapter: v.adapter, Model: "m", BaseURL: srv.URL})
+	e, err := engine.New(engine.Config{Adapter: v.adapter, Model: "m", BaseURL: "http://" + porttest.Address(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
