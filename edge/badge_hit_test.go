@@ -31,6 +31,16 @@ func newHitFixture(t testing.TB, change ...func(*edge.Config)) *fixture {
 	return h
 }
 
+// leastAllocs returns how many times f allocates, in the mean of runs. Of several tries the least
+// counts, as other goroutines allocate too.
+func leastAllocs(runs int, f func()) float64 {
+	allocs := testing.AllocsPerRun(runs, f)
+	for tries := 1; allocs > 0 && tries < 10; tries++ {
+		allocs = min(allocs, testing.AllocsPerRun(runs, f))
+	}
+	return allocs
+}
+
 // TestHitAllocatesNothing holds the whole path of a badge hit, from the parsed
 // request to the filled response, to its promise.
 func TestHitAllocatesNothing(t *testing.T) {
@@ -42,7 +52,7 @@ func TestHitAllocatesNothing(t *testing.T) {
 		if tt.etag != "" {
 			ctx.Request.Header.Set("If-None-Match", tt.etag)
 		}
-		allocs := testing.AllocsPerRun(2000, func() {
+		allocs := leastAllocs(2000, func() {
 			ctx.Response.Reset()
 			handle(ctx)
 		})
@@ -53,7 +63,7 @@ func TestHitAllocatesNothing(t *testing.T) {
 		if tt.etag != "" {
 			head = []byte(plainGet + "If-None-Match: " + tag + "\r\n\r\n")
 		}
-		allocs = testing.AllocsPerRun(2000, func() {
+		allocs = leastAllocs(2000, func() {
 			if out, ok := h.edge.AppendFastPath(answer, head); !ok || !bytes.HasPrefix(out[9:], []byte(tt.name)) {
 				t.Fatalf("%q: fast path %v %.20q, want %s", head, ok, out, tt.name)
 			}

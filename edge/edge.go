@@ -73,8 +73,9 @@ type Config struct {
 	// bound of a request's body that is passed on to a site; 0: DefaultPassBody, below 0: none
 	PassBody int64
 
-	CacheBytes int64  // bound of cached answers in memory; 0: DefaultCacheBytes
-	RedisURL   string // of the tier shared with other nodes (see cache.RedisConfig); empty: none
+	CacheBytes   int64         // bound of cached answers in memory; 0: DefaultCacheBytes
+	RedisURL     string        // of the tier shared with other nodes (see cache.RedisConfig); empty: none
+	redisTimeout time.Duration // of a call of it; 0: the default of cache.RedisConfig, longer in a test
 	// LogURL is of the Redis with the stream that mirrors the event log, best of the nearest replica (see
 	// eventlog.Config); empty: the origin is polled
 	LogURL    string
@@ -141,7 +142,8 @@ type Edge struct {
 
 	id            string // of this process
 	startedAt     fieldmark.Time
-	redisDown     atomic.Int64 // since when Redis does not answer, in microseconds; 0: it answers
+	drainTime     time.Duration // drainTimeout, or longer in a test
+	redisDown     atomic.Int64  // since when Redis does not answer, in microseconds; 0: it answers
 	modules       *modules
 	rankings      ranking.Store
 	replica       replicaState
@@ -207,12 +209,12 @@ func New(cfg Config) (*Edge, error) {
 	}
 	e := &Edge{cfg: cfg, log: cfg.Log, meters: newMeters(), compressor: compress.NewWorker(),
 		id: fieldmark.NewID(fieldmark.PrefixNode, time.Now()), startedAt: fieldmark.At(time.Now()),
-		replica: replicaState{backlog: newBacklog()}}
+		drainTime: drainTimeout, replica: replicaState{backlog: newBacklog()}}
 	e.meters.watch(e)
 	var err error
 	if cfg.RedisURL != "" {
 		if e.redis, err = cache.NewRedis(cache.RedisConfig{URL: cfg.RedisURL, Secret: []byte(cfg.NodeToken),
-			Events: e.meters.redisEvents()}); err != nil {
+			Timeout: cfg.redisTimeout, Events: e.meters.redisEvents()}); err != nil {
 			return nil, fmt.Errorf("edge: %w", err)
 		}
 	}
@@ -363,8 +365,8 @@ func (e *Edge) Run(ctx context.Context, listeners ...net.Listener) error {
 		}
 		closeHTTP3 := stopHTTP3()
 		defer closeHTTP3()
-		if cut := e.redirects.Drain(redirectDrain) + e.conns.Drain(drainTimeout); cut > 0 {
-			e.log.Warn("drained for long enough; what was still open is cut off", "after", drainTimeout, "connections",
+		if cut := e.redirects.Drain(redirectDrain) + e.conns.Drain(e.drainTime); cut > 0 {
+			e.log.Warn("drained for long enough; what was still open is cut off", "after", e.drainTime, "connections",
 				cut)
 		}
 		return nil

@@ -323,6 +323,7 @@ func TestReads(t *testing.T) {
 		return strings.Contains(h.get("/api/v1/leaderboard").body, `"total":2`) &&
 			h.get("/api/v1/score/young").status == 200
 	})
+	h.catchUp()
 
 	t.Run("score", func(t *testing.T) {
 		s := h.score("acme")

@@ -48,6 +48,12 @@ func (e *Edge) Serve(ln net.Listener) error { return e.conns.Serve(ln) }
 // Close gives back what New took, of a node that was not run.
 func (e *Edge) Close() { e.close() }
 
+// AllowSlowRedis has a call of Redis take up to d.
+func (c *Config) AllowSlowRedis(d time.Duration) { c.redisTimeout = d }
+
+// DrainWithin has a node that is not run yet finish what it began within d.
+func (e *Edge) DrainWithin(d time.Duration) { e.drainTime = d }
+
 // KeepBadge puts a badge that was not drawn into the cache of a node.
 func (e *Edge) KeepBadge(path string, body []byte) {
 	e.cache.Put(path, packEntry(&cache.Entry{Body: body, Status: 200, Fresh: time.Hour,

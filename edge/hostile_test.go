@@ -566,15 +566,14 @@ func TestPieces(t *testing.T) {
 		c, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
 		must(t, err)
 		must(t, c.(*net.TCPConn).SetNoDelay(true))
-		for b := []byte(sent); len(b) > 0; {
+		// The edge may close the connection within the last line, which it refuses, so that what is read decides.
+		for b := []byte(sent); len(b) > 0 && err == nil; {
 			n := min(piece, len(b))
-			_, err := c.Write(b[:n])
-			must(t, err)
+			_, err = c.Write(b[:n])
 			b = b[n:]
 		}
-		must(t, c.(*net.TCPConn).CloseWrite())
-		raw, err := io.ReadAll(c)
-		must(t, err)
+		_ = c.(*net.TCPConn).CloseWrite()
+		raw, _ := io.ReadAll(c)
 		c.Close()
 		asked, _ := w.take()
 		if want := []string{"POST /target abc", "GET /b", "POST /target de"}; !cmp.Equal(asked, want) ||

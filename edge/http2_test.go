@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 
 	"github.com/fieldmark/fieldmark/edge"
@@ -62,7 +63,8 @@ func newProtocolFixture(t *testing.T, changes ...func(*edge.Config)) *protocolFi
 				TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}},
 			"h2":  newHTTP2(t, cfg),
 			"h2c": newHTTP2(t, nil),
-			"h3":  &http3.Transport{TLSClientConfig: cfg, DisableCompression: true},
+			"h3": &http3.Transport{TLSClientConfig: cfg, DisableCompression: true,
+				QUICConfig: &quic.Config{HandshakeIdleTimeout: 2 * time.Minute, KeepAlivePeriod: 10 * time.Second}},
 		}}
 	for _, c := range p.clients {
 		t.Cleanup(c.(interface{ CloseIdleConnections() }).CloseIdleConnections)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -106,14 +107,21 @@ func TestTools(t *testing.T) {
 func TestToolRate(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, func(cfg *edge.Config) { cfg.RateLimit = edge.RateLimitLocal })
-	for range 30 {
-		if result, failed := h.callTool("score", `{"brand":"x"}`); failed && result["code"] == "rate_limited" {
-			t.Fatalf("refused early: %v", result)
+	const rate = 30
+	began, passed := time.Now(), 0
+	h.until("a call is refused", func() bool {
+		result, failed := h.callTool("score", `{"brand":"x"}`)
+		if !failed || result["code"] != "rate_limited" {
+			passed++
+			return false
 		}
-	}
-	result, failed := h.callTool("score", `{"brand":"x"}`)
-	if seconds, _ := result["retryAfterSeconds"].(float64); !failed || result["code"] != "rate_limited" || seconds < 1 {
-		t.Errorf("the 31st call answers %v", result)
+		if seconds, _ := result["retryAfterSeconds"].(float64); seconds < 1 {
+			t.Errorf("the refused call answers %v", result)
+		}
+		return true
+	})
+	if most := rate + earned(began, rate); passed < rate || passed > most {
+		t.Errorf("%d calls passed, want %d to %d", passed, rate, most)
 	}
 }
 

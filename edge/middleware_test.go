@@ -101,6 +101,7 @@ func TestDrain(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	other := newWitnessEdge(t, w)
+	other.DrainWithin(waitLimit)
 	go func() { done <- other.Run(ctx, ln) }()
 
 	begun, release := make(chan struct{}), make(chan struct{})

@@ -1,11 +1,13 @@
 package edge_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
@@ -98,8 +100,8 @@ func TestMissions(t *testing.T) {
 	if a.status != 200 || len(report.Results) != 20 || report.Results[19].Status != 201 {
 		t.Errorf("batch: %d with %d results", a.status, len(report.Results))
 	}
-	h.wantProblem(send("POST", fieldmark.PathMissionBatch, strings.Repeat(" ", fieldmark.MaxBatchBody+1)), 413,
-		fieldmark.CodeBodyTooLarge)
+	h.wantProblem(h.sendLong("POST", fieldmark.PathMissionBatch, key.Token, "application/json",
+		strings.NewReader(strings.Repeat(" ", fieldmark.MaxBatchBody+1))), 413, fieldmark.CodeBodyTooLarge)
 	next := send("GET", fieldmark.PathMissions+"?limit=5&source=ITSM&updatedSince=1970-01-01T00:00:00Z", "")
 	var page fieldmark.List[fieldmark.Mission]
 	must(t, json.Unmarshal([]byte(next.body), &page))
@@ -108,22 +110,33 @@ func TestMissions(t *testing.T) {
 	}
 }
 
+// sendLong sends a request whose body the edge may refuse to read. A client of net/http may then
+// return that the connection was closed, instead of the response that says why.
+func (h *fixture) sendLong(method, path, token, mediaType string, body io.Reader) answer {
+	h.t.Helper()
+	r, err := http.NewRequestWithContext(h.t.Context(), method, h.base+path, body)
+	must(h.t, err)
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", mediaType)
+	c := (&recordingOrigin{fixture: h}).dial()
+	var sent sync.WaitGroup
+	defer sent.Wait()
+	defer c.Close()
+	sent.Go(func() { _ = r.Write(c) })
+	resp, err := http.ReadResponse(bufio.NewReader(c), r)
+	must(h.t, err)
+	raw, err := io.ReadAll(resp.Body)
+	must(h.t, err)
+	return answer{resp.StatusCode, resp.Header, string(raw)}
+}
+
 // uploadThrough sends a file of the largest size through the edge and back, and one that has a byte
 // more, whose length is known before it is sent or not.
 func uploadThrough(t *testing.T, h *fixture, path, token string) {
 	t.Helper()
 	send := func(method, path string, body io.Reader) answer {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, h.base+path, body)
-		must(t, err)
-		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set("Content-Type", "image/jpeg")
-		resp, err := http.DefaultTransport.RoundTrip(r)
-		must(t, err)
-		defer resp.Body.Close()
-		raw, err := io.ReadAll(resp.Body)
-		must(t, err)
-		return answer{resp.StatusCode, resp.Header, string(raw)}
+		return h.sendLong(method, path, token, "image/jpeg", body)
 	}
 	file := "\xff\xd8\xff\xe0" + strings.Repeat("0123456789abcdef", fieldmark.MaxAttachment/16)[4:]
 	added := send("POST", path, strings.NewReader(file))

@@ -318,10 +318,10 @@ func TestDevelopersAlone(t *testing.T) {
 	}
 	h.down.Store(false)
 	h.startEdge()
-	if a := h.get(site.PathReference); a.status != 200 || !strings.Contains(a.body,
-		"/api/public/v1/missions/{id}/cancel") {
-		t.Errorf("with an origin: %d", a.status)
-	}
+	h.until("the reference is there with an origin", func() bool {
+		a := h.get(site.PathReference)
+		return a.status == 200 && strings.Contains(a.body, "/api/public/v1/missions/{id}/cancel")
+	})
 	if a := h.get(site.PathReference + "/none"); a.status != 404 {
 		t.Errorf("an operation that does not exist: %d, want 404", a.status)
 	}

@@ -25,7 +25,10 @@ import (
 // a process with the node token and as others.
 func TestSharedScoresNeedTheNodeToken(t *testing.T) {
 	server := cachetest.StartRedis(t)
-	h := newFixture(t, func(cfg *edge.Config) { cfg.RedisURL = server.URL })
+	h := newFixture(t, func(cfg *edge.Config) {
+		cfg.RedisURL = server.URL
+		cfg.AllowSlowRedis(waitLimit)
+	})
 	h.brand("acme", "Acme", 100)
 	// The version of the document's form is part of the key, so that nodes of another
 	// program do not take this one's documents for theirs.
@@ -73,7 +76,10 @@ func readShared(t *testing.T, url, secret, log, key string) []byte {
 // after each purge of it, and none serves the page from before once it has applied the purge.
 func TestSharedPassed(t *testing.T) {
 	server := cachetest.StartRedis(t)
-	h := newFixture(t, func(cfg *edge.Config) { cfg.RedisURL, cfg.PassShared = server.URL, true })
+	h := newFixture(t, func(cfg *edge.Config) {
+		cfg.RedisURL, cfg.PassShared = server.URL, true
+		cfg.AllowSlowRedis(waitLimit) // after a slow call an edge asks the origin itself
+	})
 	bases := []string{h.base}
 	for range 2 {
 		h.startEdge()

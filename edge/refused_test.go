@@ -20,16 +20,25 @@ func TestQuotaOfOneNetwork(t *testing.T) {
 	const greedy, other = "198.51.100.1", "198.51.100.2"
 	h := newFixture(t)
 	h.quota(1)
+	began := time.Now()
 	if a := h.write(aBrand, "X-Forwarded-For", greedy); a.status != http.StatusOK {
 		t.Fatalf("the first request: %d %s", a.status, a.body)
 	}
-	second := strings.Replace(aBrand, "Acme", "Bcme", 1)
-	h.wantProblem(h.write(second, "X-Forwarded-For", greedy), 429, fieldmark.CodeRateLimited)
+	var second string
+	a := h.untilRefused(began, "another text", func(n int) answer {
+		second = strings.Replace(aBrand, "Acme", fmt.Sprint("Bcme ", n), 1)
+		return h.write(second, "X-Forwarded-For", greedy)
+	})
+	h.wantProblem(a, 429, fieldmark.CodeRateLimited)
 	if a := h.write(second, "X-Forwarded-For", other); a.status != http.StatusOK {
 		t.Errorf("the same request of another network: %d %s, want 200", a.status, a.body)
 	}
-	form := url.Values{"name": {"Ccme"}, "niche": {"Tools"}, "description": {"Ccme makes hammers that last."}}.Encode()
-	a := h.do("POST", "/llms-txt", form, "Content-Type", "application/x-www-form-urlencoded", "X-Forwarded-For", greedy)
+	a = h.untilRefused(began, "the form", func(n int) answer {
+		form := url.Values{"name": {fmt.Sprint("Ccme ", n)}, "niche": {"Tools"},
+			"description": {"Ccme makes hammers that last."}}.Encode()
+		return h.do("POST", "/llms-txt", form, "Content-Type", "application/x-www-form-urlencoded", "X-Forwarded-For",
+			greedy)
+	})
 	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" {
 		t.Errorf("the form: %d %v, want 429 with Retry-After", a.status, a.header)
 	}
@@ -46,6 +55,24 @@ func (h *fixture) quota(perMinute int) {
 	h.startEdge()
 }
 
+// untilRefused makes requests of a network that has used up its quota of one a minute since a
+// time, each for something that is not cached, and returns the answer that refuses one.
+func (h *fixture) untilRefused(since time.Time, what string, ask func(n int) answer) (a answer) {
+	h.t.Helper()
+	passed := 0
+	h.until(what+" is refused", func() bool { // a slow machine earns one more meanwhile
+		if a = ask(passed); a.status == http.StatusTooManyRequests {
+			return true
+		}
+		passed++
+		return false
+	})
+	if most := earned(since, 1); passed > most {
+		h.t.Errorf("%s: %d requests passed, at most %d", what, passed, most)
+	}
+	return a
+}
+
 // TestQuotaOfUncachedNames: a client can name any number of times, periods and
 // digests, so those that are not in the cache count for its network.
 func TestQuotaOfUncachedNames(t *testing.T) {
@@ -54,13 +81,12 @@ func TestQuotaOfUncachedNames(t *testing.T) {
 	h.brand("acme", "Acme", 300)
 	h.quota(1)
 	h.catchUp()
-	digest := strings.Repeat("0", 64)
+	digest, now := strings.Repeat("0", 64), time.Now().UTC()
 	for client, path := range map[string]string{
 		"198.51.100.3": "/api/v1/score/acme?asOf=",
 		"198.51.100.4": "/api/v1/score/acme/history?from=",
 	} {
-		today, before := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0,
-			-1).Format(time.DateOnly)
+		today, began := now.Format(time.DateOnly), time.Now()
 		for i := range 2 {
 			if a := h.get(path+today, "X-Forwarded-For", client); a.status != http.StatusOK {
 				t.Errorf("%s%s: %d %s, want 200: it counts once", path, today, a.status, a.body)
@@ -73,18 +99,24 @@ func TestQuotaOfUncachedNames(t *testing.T) {
 				return h.get(path+today, "X-Forwarded-For", network).status == http.StatusOK
 			})
 		}
-		a := h.get(path+before, "X-Forwarded-For", client)
+		a := h.untilRefused(began, path, func(n int) answer {
+			return h.get(path+now.AddDate(0, 0, -1-n).Format(time.DateOnly), "X-Forwarded-For", client)
+		})
 		h.wantProblem(a, 429, fieldmark.CodeRateLimited)
 		if a.header.Get("Retry-After") == "" {
-			t.Errorf("%s%s: no Retry-After", path, before)
+			t.Errorf("%s: no Retry-After", path)
 		}
 		if a := h.get("/api/v1/score/acme", "X-Forwarded-For", client); a.status != http.StatusOK {
 			t.Errorf("the present score: %d %s, want 200: it is not counted", a.status, a.body)
 		}
 	}
+	began := time.Now()
 	for _, path := range []string{"/api/v1/modules/sha256:" + digest, "/api/v1/score/acme/facts/sha256:" + digest} {
 		h.get(path, "X-Forwarded-For", greedy)
-		h.wantProblem(h.get(path[:len(path)-1]+"1", "X-Forwarded-For", greedy), 429, fieldmark.CodeRateLimited)
+		a := h.untilRefused(began, path, func(n int) answer {
+			return h.get(fmt.Sprintf("%s%02d", path[:len(path)-2], 1+n), "X-Forwarded-For", greedy)
+		})
+		h.wantProblem(a, 429, fieldmark.CodeRateLimited)
 	}
 	h.wantProblem(h.get("/api/v1/modules/sha256:"+digest, "X-Forwarded-For", other), 404, fieldmark.CodeNotFound)
 }
@@ -99,8 +131,9 @@ func TestShareOfUncachedNames(t *testing.T) {
 	h.startEdge()
 	h.catchUp()
 	release, asked := h.hang(func(r *http.Request) bool { return r.URL.Query().Has("asOf") })
+	now := time.Now().UTC()
 	get := func(day int, client string) answer {
-		at := time.Now().UTC().AddDate(0, 0, -day).Format(time.DateOnly)
+		at := now.AddDate(0, 0, -day).Format(time.DateOnly)
 		return h.get("/api/v1/score/acme?asOf="+at, "X-Forwarded-For", client)
 	}
 	var all sync.WaitGroup

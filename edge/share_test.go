@@ -375,14 +375,15 @@ func testUnlisted(t *testing.T, h *fixture) {
 	h.until("left is unlisted", func() bool { return h.score("left").Status == fieldmark.StatusUnlisted })
 	check := func() {
 		t.Helper()
-		if s := h.score("left"); s.Status != fieldmark.StatusUnlisted || s.UnlistedAt == nil || s.Score != nil ||
-			s.FactsDigest != "" || len(s.Components) != 0 || s.Rank != nil {
-			t.Errorf("score %+v", s)
+		s := h.score("left")
+		if s.Status != fieldmark.StatusUnlisted || s.UnlistedAt == nil || s.Score != nil || s.FactsDigest != "" ||
+			len(s.Components) != 0 || s.Rank != nil {
+			t.Fatalf("score %+v", s)
 		}
 		for path, want := range map[string]string{
 			"/api/badge/left":      "not rated",
 			"/api/badge/left.json": `"message":"not rated"`,
-			"/brands/left":         "Unlisted by its owner since " + time.Now().UTC().Format("2 Jan 2006"),
+			"/brands/left":         "Unlisted by its owner since " + s.UnlistedAt.Std().Format("2 Jan 2006"),
 			"/verify/left":         "Unlisted by its owner since ",
 			"/compare?brands=left": "Unlisted by its owner since ",
 		} {

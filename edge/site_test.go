@@ -36,7 +36,7 @@ func TestSiteHosts(t *testing.T) {
 		if r.Header.Get(fieldmark.HeaderNode)+r.Header.Get(fieldmark.HeaderClient) != "" {
 			told.Store(fmt.Sprint(r.Header))
 		}
-		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("Cache-Control", "max-age=3600")
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusNotFound)
 		fmt.Fprintf(w, "theirs: %s %s", r.Method, r.URL.RequestURI())

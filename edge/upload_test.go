@@ -26,6 +26,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/proxy"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
@@ -83,7 +84,8 @@ func TestUploadStreams(t *testing.T) {
 		dials.Add(1)
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
-	for _, length := range []int64{size, -1} {
+	send := func(size, length int64) (took uint64) {
+		t.Helper()
 		body := newNoise(size)
 		req, err := http.NewRequest("PUT", w.base+"/files/large", body)
 		must(t, err)
@@ -100,13 +102,26 @@ func TestUploadStreams(t *testing.T) {
 			resp.StatusCode != 200 {
 			t.Errorf("length %d: the origin got %d %q, want %q", length, resp.StatusCode, got, want)
 		}
-		// Client, node and origin together; what a node held of the body would be here.
-		if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	for _, length := range []int64{size, -1} {
+		// Client, node and origin together; what a node held of the body would be here. Of several
+		// tries the least counts, as other goroutines allocate too.
+		took := send(size, length)
+		for tries := 1; took > 8<<20 && tries < 3; tries++ {
+			took = min(took, send(size, length))
+		}
+		if took > 8<<20 {
 			t.Errorf("length %d: %d bytes of memory were taken for a body of %d", length, took, size)
 		}
-	}
-	if n := dials.Load(); n != 1 {
-		t.Errorf("%d connections for two bodies read to their end, want 1", n)
+		// net/http drops a connection if it learns more than 50 ms after a response that it has sent
+		// all of the request, so that not every one is used again.
+		w.until("a connection is used again", func() bool {
+			before := dials.Load()
+			small := int64(len(lengthy)) // but passed on as it comes
+			send(small, min(length, small))
+			return dials.Load() == before
+		})
 	}
 }
 
@@ -533,8 +548,9 @@ func TestUploadPace(t *testing.T) {
 				})
 				resp, err := http.ReadResponse(bufio.NewReader(here), nil)
 				must(t, err)
-				if took := time.Since(began); resp.StatusCode != tt.status || took > tt.within {
-					t.Errorf("answered %d after %v, want %d within %v", resp.StatusCode, took, tt.status, tt.within)
+				if took := time.Since(began); resp.StatusCode != tt.status || took > tt.within*timeout.Scale {
+					t.Errorf("answered %d after %v, want %d within %v", resp.StatusCode, took, tt.status,
+						tt.within*timeout.Scale)
 				}
 				here.Close()
 				both.Wait()

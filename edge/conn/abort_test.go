@@ -33,7 +33,7 @@ func TestDrainAborts(t *testing.T) {
 			s := startServer(t, cfg, proto != "h1")
 			c := s.client()
 			if !strings.HasPrefix(proto, "h2") {
-				c = &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: s.tls,
+				c = &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{TLSClientConfig: s.tls,
 					DialContext: func(context.Context, string, string) (net.Conn,
 						error) {
 						return net.Dial("tcp", s.addr)

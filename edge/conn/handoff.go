@@ -9,15 +9,16 @@ import (
 
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/stream"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // Limits of a request that fasthttp serves.
 const (
 	// bodyIdle bounds the silence within a request's body.
-	bodyIdle = 15 * time.Second
+	bodyIdle = 15 * time.Second * timeout.Scale
 	// bodyGrace and bodyRate bound how slow a body may be in total: bodyRate bytes a
 	// second after bodyGrace. A phone with bad reception is faster.
-	bodyGrace = 30 * time.Second
+	bodyGrace = 30 * time.Second * timeout.Scale
 	bodyRate  = 256
 	// writeIdle bounds how long the server waits in total for a client to take
 	// writePiece bytes of a response, or its rest. That is 2 kB a second. Without this
@@ -28,7 +29,7 @@ const (
 	// was refused: closing a connection with unread bytes resets it, and the client
 	// could not read why. The bytes are more than the buffers on the way hold and a
 	// fast client sends until it has read the response.
-	lingerTime  = time.Second
+	lingerTime  = time.Second * timeout.Scale
 	lingerBytes = 32 << 20
 )
 

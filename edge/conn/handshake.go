@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 const (
 	// firstByteTimeout bounds the silence before a TLS handshake. A silent connection holds no
 	// more than an idle one.
-	firstByteTimeout = 15 * time.Second
+	firstByteTimeout = 15 * time.Second * timeout.Scale
 	// handshakeTimeout bounds a TLS handshake from its first byte. Phones with bad reception need
 	// three seconds. A client can hold a slot for so long at the price of one packet.
-	handshakeTimeout = 5 * time.Second
+	handshakeTimeout = 5 * time.Second * timeout.Scale
 	// maxHandshakes bounds the unfinished handshakes of a server, and maxNetworkHandshakes
 	// those of one client network: a handshake costs a server ten times what it costs a
 	// client that sends garbage. 1,024 are three times what a core completes in 100 ms.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // tlsServer is a server of TLS connections and the results of their handshakes.
@@ -112,7 +113,7 @@ func countOpen(all []net.Conn) (n int) {
 }
 
 // TestHandshakeLimits opens connections that send one byte: one network has 64 of them, all
-// networks 1,024, and after 5 s they are closed.
+// networks 1,024, and after their time they are closed.
 func TestHandshakeLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTLSServer(t, func(a netip.Addr) netip.Addr { return a })
@@ -137,10 +138,10 @@ func TestHandshakeLimits(t *testing.T) {
 		if n := countOpen(all); n != 1024 {
 			t.Errorf("%d handshakes wait, want 1,024", n)
 		}
-		time.Sleep(6 * time.Second)
+		time.Sleep(5*time.Second*timeout.Scale + time.Second)
 		synctest.Wait()
 		if n := countOpen(all); n != 0 || s.result(conn.HandshakeFailed) != 1024 || s.result(conn.HandshakeFull) != 1 {
-			t.Errorf("after 6 s: %d wait, results %v", n, s.results)
+			t.Errorf("after the time of a handshake: %d wait, results %v", n, s.results)
 		}
 		for _, c := range all {
 			c.Close()
@@ -150,7 +151,7 @@ func TestHandshakeLimits(t *testing.T) {
 }
 
 // TestSilentConnections opens connections that send nothing, more of one network and in total than
-// there may be handshakes: they hold none, and after 15 s they are closed.
+// there may be handshakes: they hold none, and after their time they are closed.
 func TestSilentConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTLSServer(t, func(a netip.Addr) netip.Addr { return a })
@@ -168,10 +169,10 @@ func TestSilentConnections(t *testing.T) {
 			t.Errorf("a client of the same network: %v", err)
 		}
 		c.Close()
-		time.Sleep(16 * time.Second)
+		time.Sleep(15*time.Second*timeout.Scale + time.Second)
 		synctest.Wait()
 		if n := countOpen(all); n != 0 || s.result(conn.HandshakeFailed) != len(all) {
-			t.Errorf("after 16 s: %d wait, results %v", n, s.results)
+			t.Errorf("after the time of a first byte: %d wait, results %v", n, s.results)
 		}
 		for _, c := range all {
 			c.Close()

@@ -231,7 +231,7 @@ func (s *testServer) client() *http.Client {
 	t.Protocols.SetHTTP2(s.tls != nil)
 	t.Protocols.SetUnencryptedHTTP2(s.tls == nil)
 	s.t.Cleanup(t.CloseIdleConnections)
-	return &http.Client{Transport: t, Timeout: 60 * time.Second}
+	return &http.Client{Transport: t, Timeout: 2 * time.Minute}
 }
 
 // url returns an address on the server.

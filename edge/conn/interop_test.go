@@ -156,7 +156,7 @@ backend b
 			t.Logf("HAProxy: %s", said.Bytes())
 		}
 	}()
-	c := &http.Client{Timeout: time.Minute}
+	c := &http.Client{Timeout: 2 * time.Minute}
 	defer c.CloseIdleConnections()
 	send := func(path, body, want string) error {
 		req, err := http.NewRequest("POST", "http://"+ln.Addr().String()+path, strings.NewReader(body))

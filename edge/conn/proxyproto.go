@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // The PROXY protocol, version 2: a proxy that forwards connections begins each with a header
@@ -23,7 +25,7 @@ const (
 	maxProxyHeader = 536
 	// proxyTimeout bounds the time until the header has arrived. Proxies send it with the
 	// handshake of TCP.
-	proxyTimeout = 5 * time.Second
+	proxyTimeout = 5 * time.Second * timeout.Scale
 
 	proxySignature = "\r\n\r\n\x00\r\nQUIT\n"
 	proxyLocal     = 0x20 // version 2, LOCAL: the proxy itself connects, as for a health check

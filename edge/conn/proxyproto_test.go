@@ -21,6 +21,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark/edge/conn"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // Parts of headers.
@@ -273,7 +274,7 @@ func TestProxyProtocolLimits(t *testing.T) {
 	}
 }
 
-// TestProxyProtocolTimeout keeps half a header back: the connection ends after 5 s.
+// TestProxyProtocolTimeout keeps half a header back: the connection ends after its time.
 func TestProxyProtocolTimeout(t *testing.T) {
 	for _, head := range []string{"", signature[:7], header(0x21, 0x11, client4)[:20]} {
 		synctest.Test(t, func(t *testing.T) {
@@ -285,7 +286,7 @@ func TestProxyProtocolTimeout(t *testing.T) {
 			if _, err := io.WriteString(c, head); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(4900 * time.Millisecond)
+			time.Sleep(5*time.Second*timeout.Scale - 100*time.Millisecond)
 			if !isOpen(c) {
 				t.Error("the connection ended early")
 			}
@@ -293,7 +294,7 @@ func TestProxyProtocolTimeout(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 			synctest.Wait()
 			if isOpen(c) {
-				t.Errorf("after 5.1 s with %q the connection is open", head)
+				t.Errorf("with %q the connection is still open after its time", head)
 			}
 			s.Drain(0)
 		})

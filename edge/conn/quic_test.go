@@ -82,12 +82,15 @@ func startQUICOn(t testing.TB, cfg conn.Config, pc net.PacketConn, cert *tls.Cer
 	return s
 }
 
+// quicConfig returns the settings of a client: a handshake may take longer than the default of 5 s.
+func quicConfig() *quic.Config { return &quic.Config{HandshakeIdleTimeout: 2 * time.Minute} }
+
 // dialQUIC opens a QUIC connection.
 func (s *quicServer) dialQUIC() *quic.Conn {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	c, err := quic.DialAddr(ctx, s.addr, s.tls, &quic.Config{})
+	c, err := quic.DialAddr(ctx, s.addr, s.tls, quicConfig())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -97,12 +100,12 @@ func (s *quicServer) dialQUIC() *quic.Conn {
 
 // client returns a client of HTTP/3.
 func (s *quicServer) client() *http.Client {
-	t := &http3.Transport{TLSClientConfig: s.tls, QUICConfig: &quic.Config{}, DisableCompression: true,
+	t := &http3.Transport{TLSClientConfig: s.tls, QUICConfig: quicConfig(), DisableCompression: true,
 		Dial: func(ctx context.Context, _ string, tls *tls.Config, cfg *quic.Config) (*quic.Conn, error) {
 			return quic.DialAddrEarly(ctx, s.addr, tls, cfg)
 		}}
 	s.t.Cleanup(func() { t.Close() })
-	return &http.Client{Transport: t, Timeout: 60 * time.Second}
+	return &http.Client{Transport: t, Timeout: 2 * time.Minute}
 }
 
 // TestHTTP3 sends requests of all kinds with the client of quic-go.
@@ -229,7 +232,7 @@ func TestEarlyData(t *testing.T) {
 
 	g := &gatedConn{PacketConn: listenUDP(t), opened: make(chan struct{}), released: make(chan struct{})}
 	tr := &quic.Transport{Conn: g}
-	c, err := tr.DialEarly(t.Context(), s.pc.LocalAddr(), s.tls, &quic.Config{})
+	c, err := tr.DialEarly(t.Context(), s.pc.LocalAddr(), s.tls, quicConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +301,7 @@ func TestQUICMigration(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	// A client with connection IDs: without, as DialAddr, it cannot move.
-	c, err := (&quic.Transport{Conn: listenUDP(t)}).Dial(ctx, s.pc.LocalAddr(), s.tls, &quic.Config{})
+	c, err := (&quic.Transport{Conn: listenUDP(t)}).Dial(ctx, s.pc.LocalAddr(), s.tls, quicConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +413,7 @@ func TestQUICConns(t *testing.T) {
 	if got := s.AltSvc(); got != "" {
 		t.Errorf("Alt-Svc is %q with as many connections as there may be", got)
 	}
-	_, err := quic.DialAddr(t.Context(), s.addr, s.tls, &quic.Config{})
+	_, err := quic.DialAddr(t.Context(), s.addr, s.tls, quicConfig())
 	if e, ok := errors.AsType[*quic.TransportError](err); !ok || e.ErrorCode != quic.ConnectionRefused {
 		t.Errorf("another connection: %v, want CONNECTION_REFUSED", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/valyala/fasthttp"
@@ -305,7 +306,7 @@ func TestNetworkRequests(t *testing.T) {
 		},
 		"h3 response that waits for its client": func(t *testing.T, s *heldServer) error {
 			c, err := quic.DialAddr(t.Context(), s.addr, s.tls.Clone(), &quic.Config{InitialStreamReceiveWindow: 16,
-				MaxStreamReceiveWindow: 16})
+				MaxStreamReceiveWindow: 16, HandshakeIdleTimeout: 2 * time.Minute})
 			if err != nil {
 				return err
 			}

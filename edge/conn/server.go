@@ -20,12 +20,13 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/h2"
 	"github.com/fieldmark/fieldmark/edge/conn/h3"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 const (
 	// ReadTimeout bounds the time from a connection's first byte, or from the end of
 	// a request that fasthttp served, to the end of the next request's header.
-	ReadTimeout = 15 * time.Second
+	ReadTimeout = 15 * time.Second * timeout.Scale
 	// IdleTimeout bounds how long a kept-alive connection may be idle.
 	IdleTimeout = 75 * time.Second
 	// ReadBufferSize is the size of fasthttp's read buffer, in bytes. It is above

@@ -2,6 +2,7 @@ package conn_test
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 func TestMain(m *testing.M) {
@@ -265,23 +267,27 @@ func script(t testing.TB, n int) *scripted {
 // all of one read are answered with one write.
 func TestHitTakesNoGoroutine(t *testing.T) {
 	cfg := testConfig()
-	fast, most := cfg.FastResponse, 0
-	served := 0
+	fast, most, served := cfg.FastResponse, 0, 0
 	cfg.FastResponse = func(r conn.SimpleRequest, now *conn.Time) (resp mux.Response, ok bool) {
 		most, served = max(most, runtime.NumGoroutine()), served+1
 		return fast(r, now)
 	}
 	cfg.Handler = func(*fasthttp.RequestCtx) { t.Error("a hit was served by the handler") }
 	s := conn.New(cfg)
-	before := runtime.NumGoroutine()
-	c := script(t, 10)
-	s.ServeConn(c)
-	if most > before || served != 10 {
-		t.Errorf("%d hits were served with %d goroutines, want 10 with %d", served, most, before)
+	const tries = 20
+	before := 0
+	for range tries { // a timer or an earlier test may have a goroutine in some of them
+		before, most, served = runtime.NumGoroutine(), 0, 0
+		c := script(t, 10)
+		s.ServeConn(c)
+		if n := c.written.Load(); n > 2 || served != 10 { // the preface, and everything else
+			t.Fatalf("%d hits of one read took %d writes, want 10 and 2 at most", served, n)
+		}
+		if most <= before {
+			return
+		}
 	}
-	if n := c.written.Load(); n > 2 { // the preface, and everything else
-		t.Errorf("10 hits of one read took %d writes, want 2 at most", n)
-	}
+	t.Errorf("10 hits were served with %d goroutines in each of %d tries, want %d", most, tries, before)
 }
 
 // TestNoLostWakeup sends requests in pieces with pauses on many connections: each piece must
@@ -293,13 +299,20 @@ func TestNoLostWakeup(t *testing.T) {
 			cfg.Network = func(netip.Addr) netip.Addr { return netip.Addr{} } // no limit on handshakes
 			s := startServer(t, cfg, true)
 			const workers, conns, rounds = 50, 5, 8 // few handshakes, which take longest
+			handshakes := make(chan struct{}, 5)    // so that each ends in its time
 			var wg sync.WaitGroup
 			for i := range workers {
 				wg.Go(func() {
 					rnd := rand.New(rand.NewPCG(1, uint64(i)))
 					for range conns {
+						handshakes <- struct{}{}
 						nc := s.dial(protocol)
-						if err := sendInPieces(nc, rnd, protocol, rounds); err != nil {
+						err := nc.(*tls.Conn).Handshake()
+						<-handshakes
+						if err == nil {
+							err = sendInPieces(nc, rnd, protocol, rounds)
+						}
+						if err != nil {
 							t.Errorf("worker %d: %v", i, err)
 						}
 						nc.Close()
@@ -468,8 +481,9 @@ func TestSlowHead(t *testing.T) {
 					_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
 				}
 				<-done
-				if took := time.Since(began); took < 15*time.Second || took > 17*time.Second {
-					t.Errorf("the connection ended after %s, want 15 s", took)
+				const limit = 15 * time.Second * timeout.Scale
+				if took := time.Since(began); took < limit || took > limit+2*time.Second {
+					t.Errorf("the connection ended after %s, want %s", took, limit)
 				}
 			})
 		})

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"sync"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 	backoffFor = time.Second
 	// maxWait is how long a request waits for another's answer before it is sent
 	// itself.
-	maxWait = 5 * time.Second
+	maxWait = 5 * time.Second * timeout.Scale
 	// maxMarkers bounds the table. Beyond it marks are dropped, which costs an extra wait.
 	maxMarkers = 1 << 16
 )

@@ -16,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/edge/compress"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 const (
@@ -29,8 +30,8 @@ const (
 	// keepValidated is how long an answer stays as something a 304 can confirm.
 	keepValidated = 24 * time.Hour
 	// headTimeout bounds the wait for the head of an answer, also where the transport
-	// does not.
-	headTimeout = upstream.DefaultHeadTimeout
+	// does not. It is longer than the silence that package conn allows within a body.
+	headTimeout = upstream.DefaultHeadTimeout * timeout.Scale
 )
 
 // Config holds the settings of a Proxy.

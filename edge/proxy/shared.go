@@ -17,12 +17,13 @@ import (
 
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 const (
 	// sharedWait is how long a request waits for another edge. It is shorter than maxWait, so that requests which
 	// wait for this one still get its response.
-	sharedWait = 4 * time.Second
+	sharedWait = 4 * time.Second * timeout.Scale
 	// sharedPollMin and sharedPollMax bound the pause between two lookups meanwhile.
 	sharedPollMin = 5 * time.Millisecond
 	sharedPollMax = 50 * time.Millisecond

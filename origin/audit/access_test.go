@@ -228,8 +228,8 @@ func TestHTTPS(t *testing.T) {
 }
 
 func TestRoundWait(t *testing.T) {
-	for ms, want := range map[int64]int64{0: 200, 200: 200, 201: 400, 400: 400, 401: 800, 800: 800, 801: 1000, 1000: 1000,
-		1001: 1200} {
+	for ms, want := range map[int64]int64{0: 200, 200: 200, 201: 400, 400: 400, 401: 800, 800: 800, 801: 1000,
+		1000: 1000, 1001: 1200} {
 		if got := audit.RoundWait(ms); got != want {
 			t.Errorf("%d ms: %d, want %d", ms, got, want)
 		}

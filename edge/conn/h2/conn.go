@@ -12,6 +12,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
 	"github.com/fieldmark/fieldmark/edge/conn/stream"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // Limits of a connection.
@@ -33,9 +34,8 @@ const (
 	connWindow = 1 << 20
 	// headTimeout bounds the time for the preface, and for a frame or a header block from
 	// its first byte.
-	// A frame that arrives one byte a minute holds a read buffer, which is what the
-	// limit gives back.
-	headTimeout = 15 * time.Second
+	// A frame that arrives one byte a minute holds a read buffer.
+	headTimeout = 15 * time.Second * timeout.Scale
 	// idleTimeout bounds how long a connection may have no stream.
 	idleTimeout = 75 * time.Second
 	// writeTimeout bounds a write of at most maxQueue bytes, which is 2 kB a second.

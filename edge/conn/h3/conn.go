@@ -16,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
 	"github.com/fieldmark/fieldmark/edge/conn/stream"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // Limits of a connection.
@@ -25,7 +26,7 @@ const (
 	headWait = time.Millisecond
 	// headTimeout bounds the time for the header section of a request, and for the type of
 	// a unidirectional stream.
-	headTimeout = 15 * time.Second
+	headTimeout = 15 * time.Second * timeout.Scale
 	// writeTimeout bounds how long a client takes a response from memory.
 	writeTimeout = 30 * time.Second
 	// drainGrace is how long a client may still begin requests after the first GOAWAY: one

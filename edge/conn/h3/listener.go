@@ -15,12 +15,13 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 const (
 	// handshakeTimeout bounds the silence within a handshake; the whole of it may take twice
 	// that. Phones with bad reception need three seconds.
-	handshakeTimeout = 5 * time.Second
+	handshakeTimeout = 5 * time.Second * timeout.Scale
 	// idleTimeout bounds the silence of a client. One that returns later resumes its session
 	// within a round trip, so there is little to keep 70 kB for.
 	idleTimeout = 30 * time.Second

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // Limits of upstream health: of health checks, and of what makes a server unhealthy.
@@ -18,7 +20,7 @@ const (
 	// request in five seconds of each node.
 	DefaultHealthEvery = 5 * time.Second
 	// checkTimeout bounds one check: an origin that needs longer is unhealthy.
-	checkTimeout = 2 * time.Second
+	checkTimeout = 2 * time.Second * timeout.Scale
 	// failThreshold is how many failures in a row make an origin unhealthy. One may be a
 	// connection that was cut; three are no accident.
 	failThreshold = 3

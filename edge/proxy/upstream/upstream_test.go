@@ -17,6 +17,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -280,9 +281,13 @@ func TestHealth(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if s := u.States(); s[0].Healthy || !s[1].Healthy || s[1].InFlight != 0 {
-			t.Errorf("states %+v, want the first unhealthy and the second healthy and idle", s)
-		}
+		// The first counts as healthy between the end of its back-off and the next failure.
+		until(t, "the first is unhealthy and the second healthy and idle", func() bool {
+			_, _, err := do(u, request(t, "GET", nil))
+			must(t, err)
+			s := u.States()
+			return !s[0].Healthy && s[1].Healthy && s[1].InFlight == 0
+		})
 	})
 	t.Run("by checks", func(t *testing.T) {
 		var failing atomic.Bool
@@ -582,17 +587,36 @@ func TestDroppedConnections(t *testing.T) {
 // TestHangingOriginIsReplaced: a request that may be repeated does not spend all of its
 // time on an origin that hangs.
 func TestHangingOriginIsReplaced(t *testing.T) {
-	hangs := raw(t, func(c net.Conn, r *http.Request) bool { _, _ = io.Copy(io.Discard, c); return false })
-	for _, origins := range [][]*url.URL{{hangs, raw(t, says(good))}, {raw(t, says(good)), hangs}} {
-		u := start(t, upstream.Config{Origins: origins, HealthEvery: -1})
-		for range 4 { // some of them go to the one that hangs first
-			r := request(t, "GET", nil)
-			if _, body, err := do(u,
-				r.WithContext(upstream.WithHeadTimeout(r.Context(), 200*time.Millisecond))); err != nil ||
-				body != "good" {
-				t.Errorf("%q, %v; want the answer of the other origin", body, err)
+	hangs, works := &url.URL{Scheme: "http", Host: "hangs.example"}, &url.URL{Scheme: "http", Host: "works.example"}
+	for _, origins := range [][]*url.URL{{hangs, works}, {works, hangs}} {
+		synctest.Test(t, func(t *testing.T) { // the time for an answer does not pass while one is computed
+			transport := &http.Transport{DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
+				near, far := net.Pipe()
+				go func() {
+					defer far.Close()
+					if address == "hangs.example:80" {
+						_, _ = io.Copy(io.Discard, far)
+						return
+					}
+					for br := bufio.NewReader(far); ; {
+						if r, err := http.ReadRequest(br); err != nil || !says(good)(far, r) {
+							return
+						}
+					}
+				}()
+				return near, nil
+			}}
+			defer transport.CloseIdleConnections()
+			u := start(t, upstream.Config{Origins: origins, Transport: transport, HealthEvery: -1})
+			for range 4 { // some of them go to the one that hangs first
+				r := request(t, "GET", nil)
+				if _, body, err := do(u,
+					r.WithContext(upstream.WithHeadTimeout(r.Context(), 200*time.Millisecond))); err != nil ||
+					body != "good" {
+					t.Errorf("%q, %v; want the answer of the other origin", body, err)
+				}
 			}
-		}
+		})
 	}
 }
 
