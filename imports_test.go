@@ -228,7 +228,7 @@ var mayImport = map[string][]string{
 	// For tests only.
 	"internal/testkit/acmetest":     {"internal/testkit/porttest"},
 	"internal/testkit/browsertest":  {},
-	"internal/testkit/cachetest":    {"cache", "internal/testkit/porttest"},
+	"internal/testkit/cachetest":    {"cache", "internal/testkit/porttest", "internal/timeout"},
 	"internal/testkit/formtest":     {},
 	"internal/testkit/logtest":      {},
 	"internal/testkit/releasedtest": {},

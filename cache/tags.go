@@ -9,11 +9,12 @@ import (
 )
 
 const (
-	// numStripes is the size of the tag table, which takes 400 kB. Each tag has two
-	// stripes, as in a Bloom filter, and is purged if both are. Two tags have the
-	// same two once in 268 million, and after a thousand purges an entry is needlessly
-	// refreshed once in 75.
+	// stripeBits is the number of bits of a hash that select a stripe. The table takes
+	// 400 kB. Each tag has two stripes, as in a Bloom filter, and is purged if both
+	// are. Two tags have the same two once in 268 million, and after a thousand purges
+	// an entry is needlessly refreshed once in 75.
 	stripeBits = 14
+	// numStripes is the size of the tag table.
 	numStripes = 1 << stripeBits
 
 	// allTags in deadlines.tags marks an entry with more than MaxTags tags: it is

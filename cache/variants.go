@@ -196,7 +196,7 @@ func (s *SharedVariants) Acquire(ctx context.Context, k VariantSet, variant stri
 const renewScript = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2]) end
 return 0`
 
-// Renew prolongs the lease by three seconds.
+// Renew prolongs the lease by variantLeaseTTL.
 func (l *VariantLease) Renew(ctx context.Context) {
 	_ = l.s.c.redis.call(ctx, func(ctx context.Context) error { // call counts the error; the lease then expires
 		return l.s.c.redis.client.Eval(ctx, renewScript, []string{l.name}, l.token,

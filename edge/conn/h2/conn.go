@@ -34,7 +34,7 @@ const (
 	connWindow = 1 << 20
 	// headTimeout bounds the time for the preface, and for a frame or a header block from
 	// its first byte.
-	// A frame that arrives one byte a minute holds a read buffer.
+	// A frame that arrives one byte a minute holds a read buffer, which the limit gives back.
 	headTimeout = 15 * time.Second * timeout.Scale
 	// idleTimeout bounds how long a connection may have no stream.
 	idleTimeout = 75 * time.Second

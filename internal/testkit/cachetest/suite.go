@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // Run runs the tests that every combination of tiers must pass. Each call of node
@@ -127,8 +128,8 @@ func (s *suite) concurrent(t *testing.T) {
 	if s.shared {
 		nodes = append(nodes, s.node(t), s.node(t))
 	}
-	const lease = 2 * time.Second // after which another process fills
-	const rounds = 30             // far more than are needed, even on a busy machine
+	const lease = 2 * time.Second * timeout.Scale // after which another process fills
+	const rounds = 30                             // far more than are needed, even on a busy machine
 	for round := 1; ; round++ {
 		k := fmt.Sprint(key(t), round)
 		var fills atomic.Int64
