@@ -74,9 +74,20 @@ func TestTimeAppend(t *testing.T) {
 func TestNewID(t *testing.T) {
 	at := time.UnixMilli(0x017F22E279B0)
 	early, again := fieldmark.NewID(fieldmark.PrefixMission, at), fieldmark.NewID(fieldmark.PrefixMission, at)
-	late := fieldmark.FirstID(fieldmark.PrefixMission, at.Add(time.Millisecond))
-	if early >= late || early == again {
-		t.Errorf("ids are not in time order, or not random: %s, %s, %s", early, again, late)
+	if early == again {
+		t.Errorf("ids are not random: %s, %s", early, again)
+	}
+	last := early
+	for us := 1; us < 1000; us++ {
+		id := fieldmark.NewID(fieldmark.PrefixMission, at.Add(time.Duration(us)*time.Microsecond))
+		if id <= last {
+			t.Errorf("after %d microseconds: %s, not after %s", us, id, last)
+		}
+		last = id
+	}
+	if late := fieldmark.FirstID(fieldmark.PrefixMission, at.Add(time.Millisecond)); late <= last ||
+		fieldmark.FirstID(fieldmark.PrefixMission, at.Add(time.Millisecond-1)) > early {
+		t.Errorf("FirstID returns %s, want one after %s, and one for each millisecond", late, last)
 	}
 	// 017f22e2-79b0-7000-8000-000000000000 in lower-case Crockford base 32.
 	first := fieldmark.FirstID(fieldmark.PrefixMission, at)

@@ -42,7 +42,7 @@ func TestRotateKey(t *testing.T) {
 	_, err = w.Access.Keys.Authenticate(ctx, made.Token, from)
 	wantCode(t, "a key without a grace", err, fieldmark.CodeExpiredAPIKey)
 	keys, err := w.Access.Keys.List(ctx)
-	byID := make(map[string]*fieldmark.Key) // those of one millisecond are in any order
+	byID := make(map[string]*fieldmark.Key) // those of one instant are in any order
 	for i := range keys {
 		byID[keys[i].ID] = &keys[i]
 	}

@@ -141,7 +141,7 @@ func testMissions(t *testing.T) {
 	for i := range 7 {
 		m := openMission(t, w, fmt.Sprint(i))
 		want = append([]string{m.ID}, want...)
-		time.Sleep(time.Millisecond) // virtual; ids sort by the millisecond
+		time.Sleep(time.Millisecond) // virtual; ids of one instant have no order
 	}
 	var got []string
 	f := fieldmark.MissionFilter{Limit: 3}

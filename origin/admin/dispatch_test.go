@@ -326,7 +326,7 @@ func TestTimeline(t *testing.T) {
 		m := b.mission(fieldmark.MissionRequest{ExternalID: "1", Source: "crm", Title: "Mast"})
 		page := "/admin/missions/" + m.ID
 		key := func(kind fieldmark.ActorKind, name string, text string) {
-			time.Sleep(time.Millisecond) // ids of one millisecond have no order
+			time.Sleep(time.Millisecond) // ids of one instant have no order
 			ctx := auditlog.WithActor(t.Context(), auditlog.Actor{Kind: kind, Name: name})
 			_, err := b.service.Missions.Apply(ctx, mission.AddNote("", m.ID, fieldmark.NoteRequest{Text: text}))
 			if err != nil {

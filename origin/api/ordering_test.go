@@ -108,7 +108,7 @@ func TestOrderedEndpoint(t *testing.T) {
 				}
 				stop := fx.run()
 				defer stop()
-				time.Sleep(time.Second) // virtual: ids are ordered only across milliseconds
+				time.Sleep(time.Second) // virtual: ids of one instant have no order
 				if c.then != nil {
 					c.then(fx, hook)
 				}

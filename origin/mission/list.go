@@ -40,7 +40,7 @@ func (s *Service) List(ctx context.Context, account string,
 		q.From = firstID(f.CreatedSince.Std())
 	}
 	if !f.CreatedUntil.IsZero() {
-		// ids hold milliseconds: one more includes those of CreatedUntil itself
+		// one millisecond more includes those of CreatedUntil itself
 		q.Until = cmp.Or(firstID(f.CreatedUntil.Std().Add(time.Millisecond)), fieldmark.PrefixMission)
 	}
 	var err error
