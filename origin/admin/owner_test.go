@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -52,7 +53,9 @@ func (b *browser) write(fn func(context.Context, *store.Tx) error) {
 
 // TestDisputesOfOwners: a dispute of an owner waits for an administrator only after its audit, and
 // shows what the audit found beside what the owner says, all of it as text.
-func TestDisputesOfOwners(t *testing.T) {
+func TestDisputesOfOwners(t *testing.T) { synctest.Test(t, testDisputesOfOwners) }
+
+func testDisputesOfOwners(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	b.claimed("acme", "Acme", "brand-acme")
@@ -79,7 +82,7 @@ func TestDisputesOfOwners(t *testing.T) {
 		return tx.PutDispute(ctx, d)
 	})
 	b.page("/admin", "1 dispute needs a decision")
-	b.page("/admin/disputes", "schema.valid", "in review", "for 0 minutes", `<span class="count">1`)
+	b.page("/admin/disputes", "schema.valid", "in review", "for less than a minute", `<span class="count">1`)
 	page := b.page(one, "What the owner says", "https://acme.example/proof", "What the audit found", "0.25",
 		"become not applicable for 90 days", "brand-acme")
 	checkEscaped(t, page)
@@ -152,7 +155,9 @@ func TestClaimPages(t *testing.T) {
 
 // TestBrandRequestPages: a request of an owner is shown with what it changes; a rejection needs a
 // reason, an approval that cannot be applied says why, and both are final.
-func TestBrandRequestPages(t *testing.T) {
+func TestBrandRequestPages(t *testing.T) { synctest.Test(t, testBrandRequestPages) }
+
+func testBrandRequestPages(t *testing.T) {
 	b := newBrowser(t, false)
 	b.signIn()
 	b.page("/admin/requests", "No requests.")
@@ -164,6 +169,7 @@ func TestBrandRequestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	time.Sleep(time.Millisecond) // virtual; ids of one instant have no order
 	name := hostile
 	if _, _, review, err := owners.PatchProfile(t.Context(), "brand-acme", "acme", fieldmark.ProfilePatch{Name: &name},
 		nil); err != nil || !review {
@@ -180,7 +186,7 @@ func TestBrandRequestPages(t *testing.T) {
 	}
 	profile := pending[0]
 	b.page("/admin", "2 requests of brand owners need a decision")
-	checkEscaped(t, b.page("/admin/requests", "anvils", `<span class="count">2`, "for 0 minutes"))
+	checkEscaped(t, b.page("/admin/requests", "anvils", `<span class="count">2`, "for less than a minute"))
 
 	one := "/admin/requests/" + aliases.ID
 	b.page(one, "Aliases to add", "anvils")

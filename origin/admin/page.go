@@ -198,21 +198,17 @@ func (c *console) showMessage(req *request, status int, title, detail string) {
 func inputTime(t fieldmark.Time) string { return t.Std().UTC().Format(localMinute) }
 
 // formatAge formats how long ago something was, in its largest unit.
-// A negative age, from clocks that differ, is 0 minutes.
+// A negative age, from clocks that differ, is less than a minute.
 func formatAge(d time.Duration) string {
-	plural := func(n int, unit string) string {
-		if n == 1 {
-			return "1 " + unit
-		}
-		return strconv.Itoa(n) + " " + unit + "s"
-	}
 	switch {
 	case d >= 24*time.Hour:
-		return plural(int(d/(24*time.Hour)), "day")
+		return ui.Count(int(d/(24*time.Hour)), "day", "days")
 	case d >= time.Hour:
-		return plural(int(d/time.Hour), "hour")
+		return ui.Count(int(d/time.Hour), "hour", "hours")
+	case d >= time.Minute:
+		return ui.Count(int(d/time.Minute), "minute", "minutes")
 	}
-	return plural(max(0, int(d/time.Minute)), "minute")
+	return "less than a minute"
 }
 
 // formatMinutes formats minutes in hours and minutes.
