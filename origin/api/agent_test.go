@@ -6,13 +6,16 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
 )
 
 // TestAgentWrites: an agent writes in two steps, with a key that lets it, as often as that says.
-func TestAgentWrites(t *testing.T) {
+func TestAgentWrites(t *testing.T) { synctest.Test(t, testAgentWrites) } // within one day
+
+func testAgentWrites(t *testing.T) {
 	fx := newFixture(t, nil)
 	agentKey := func(may fieldmark.AgentAccess, writes int) string {
 		t.Helper()

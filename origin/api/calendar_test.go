@@ -352,7 +352,9 @@ func TestInvalidCalendars(t *testing.T) {
 
 // TestCalendarRenders: a feed with a thousand clients is rendered once per change, and
 // not at all for changes to other feeds.
-func TestCalendarRenders(t *testing.T) {
+func TestCalendarRenders(t *testing.T) { synctest.Test(t, testCalendarRenders) } // within one day
+
+func testCalendarRenders(t *testing.T) {
 	fx := newFixture(t, nil)
 	m := fx.createPlanned("1", "ann", time.Now().Add(time.Hour), time.Hour, "")
 	made := fx.calendar(`{"name":"Ann","scope":"PERSON","assignees":["ann"]}`)

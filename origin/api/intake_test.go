@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -221,7 +222,9 @@ func TestIntakeOfTestKeys(t *testing.T) {
 }
 
 // TestIntakeLater checks that a request that cannot be carried out now is not decided.
-func TestIntakeLater(t *testing.T) {
+func TestIntakeLater(t *testing.T) { synctest.Test(t, testIntakeLater) } // within one day
+
+func testIntakeLater(t *testing.T) {
 	fx := newFixture(t, nil)
 	k := fx.newKey("other", fieldmark.ScopeMissionCreate)
 	fx.mustSend(200, request{"PUT", adminPath + "offers/small", fx.admin,

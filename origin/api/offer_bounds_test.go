@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/origin/access"
@@ -58,7 +59,9 @@ func TestSubAccountBounds(t *testing.T) {
 
 // The missions a day of an offer hold for alerts too. Alerting tools drop an alert after 429, so
 // they get 503 and a time to retry; alerts about missions that exist are received.
-func TestAlertsBeyondTheDailyLimit(t *testing.T) {
+func TestAlertsBeyondTheDailyLimit(t *testing.T) { synctest.Test(t, testAlertsBeyondTheDailyLimit) } // within one day
+
+func testAlertsBeyondTheDailyLimit(t *testing.T) {
 	fx := newFixture(t, nil)
 	fx.putOffer("small", `{"name":"Small","kind":"standard","limits":{"missionsPerDay":1}}`)
 	fx.setOffer(access.DefaultAccount, "small")

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/fieldmark/fieldmark"
 )
@@ -153,7 +154,9 @@ func missionOf(key, name string) request {
 
 // The keys of two sub-accounts on two origins share the missions a day and the endpoints of their
 // group. A raised limit applies at once. What exists already is not refused.
-func TestGroupSharesLimits(t *testing.T) {
+func TestGroupSharesLimits(t *testing.T) { synctest.Test(t, testGroupSharesLimits) } // within one day
+
+func testGroupSharesLimits(t *testing.T) {
 	fx := newFixture(t, nil)
 	second := openFixture(t, fx.at, nil)
 	fx.putOffer("group", `{"name":"Group","kind":"group","limits":{"missionsPerDay":3,"endpoints":2,`+

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fieldmark/fieldmark"
@@ -114,7 +115,7 @@ func (fx *fixture) deliveries(key, endpoint string) []fieldmark.Delivery {
 func (fx *fixture) replayed(key, endpoint string) (r fieldmark.Replay) {
 	fx.t.Helper()
 	path := hooksPath + "/" + endpoint + "/replays"
-	fx.mustSend(202, request{"POST", path, key, `{"failedSince":"2020-01-01T00:00:00Z"}`, nil}, nil)
+	fx.mustSend(202, request{"POST", path, key, `{"failedSince":"2000-01-01T00:00:00Z"}`, nil}, nil)
 	ctx, cancel := context.WithCancel(fx.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- fx.service.Webhooks.Run(ctx) }()
@@ -132,7 +133,9 @@ func (fx *fixture) replayed(key, endpoint string) (r fieldmark.Replay) {
 }
 
 // TestLimitsOfAWorld fills a test world up to each of its limits.
-func TestLimitsOfAWorld(t *testing.T) {
+func TestLimitsOfAWorld(t *testing.T) { synctest.Test(t, testLimitsOfAWorld) } // within one day
+
+func testLimitsOfAWorld(t *testing.T) {
 	fx := openFixture(t, storetest.New(t), nil, func(c *origin.Config) {
 		c.HTTP = safehttp.New(safehttp.Config{ConnectTo: map[string]string{"hooks.example:443": "127.0.0.1:9"},
 			Targets: true})
