@@ -224,8 +224,8 @@ func NewRandomID(prefix string) string {
 	return prefix + "_" + crockford.EncodeToString(random[:])[:idLength]
 }
 
-// FirstID returns the smallest id that NewID can return for the millisecond of a time. It is the
-// lower bound of a search for ids made at that time or later; ids of earlier versions have no fraction.
+// FirstID returns the smallest id for the millisecond of a time, with a fraction of zero. It is the
+// lower bound of a search for ids made at that time or later; ids of earlier versions have random bits there.
 func FirstID(prefix string, at time.Time) string { return encodeID(prefix, at, 0, [8]byte{}) }
 
 func encodeID(prefix string, at time.Time, part uint64, random [8]byte) string {
