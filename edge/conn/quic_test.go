@@ -224,9 +224,11 @@ func TestEarlyData(t *testing.T) {
 	s := startQUIC(t, cfg)
 	s.tls.ClientSessionCache = tls.NewLRUClientSessionCache(1)
 	first := s.dialQUIC()
-	waitFor(t, "a session ticket", func() bool {
+	waitFor(t, "a session ticket and the handshake to be counted", func() bool {
 		_, ok := s.tls.ClientSessionCache.Get(testHost)
-		return ok
+		mu.Lock()
+		defer mu.Unlock()
+		return ok && results[conn.HandshakeFull] == 1
 	})
 	_ = first.CloseWithError(0, "")
 
@@ -266,6 +268,41 @@ func TestEarlyData(t *testing.T) {
 	})
 	_ = c.CloseWithError(0, "")
 	_ = tr.Close()
+}
+
+// TestHandshakeOfClosedConnection closes a connection whose handshake is complete before the server has
+// looked at it: the handshake has not failed.
+func TestHandshakeOfClosedConnection(t *testing.T) {
+	cert, ended := newCertificate(t), make(chan h3.Handshake, 1)
+	pc := listenUDP(t)
+	ln, err := h3.Listen(pc, h3.ListenConfig{Window: new(mux.WindowBudget),
+		TLS: &tls.Config{Certificates: []tls.Certificate{*cert}, NextProtos: []string{certs.ProtocolHTTP3}},
+		Begin: func(net.Addr) func(h3.Handshake) {
+			return func(h h3.Handshake) { ended <- h }
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(cert.Leaf)
+	tickets := tls.NewLRUClientSessionCache(1)
+	c, err := quic.DialAddr(t.Context(), pc.LocalAddr().String(), &tls.Config{RootCAs: roots, ServerName: testHost,
+		NextProtos: []string{certs.ProtocolHTTP3}, ClientSessionCache: tickets}, quicConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ln.Accept(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "a session ticket, which follows the end of the handshake", func() bool {
+		_, ok := tickets.Get(testHost)
+		return ok
+	})
+	_ = c.CloseWithError(0, "")
+	if got, want := <-ended, (h3.Handshake{Done: true}); got != want {
+		t.Errorf("the handshake ended as %+v, want %+v", got, want)
+	}
 }
 
 // TestQUICRestart replaces a server by another on the same socket: a connection of the first

@@ -23,7 +23,7 @@ const (
 // the connection when Shutdown is called.
 // A client opens three such streams: control, encoder and decoder.
 func (c *Conn) acceptUni() {
-	c.state.finishHandshake(c.qc)
+	c.state.waitHandshake(c.qc)
 	for {
 		rs, err := c.nextUni()
 		switch {

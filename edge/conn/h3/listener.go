@@ -126,8 +126,12 @@ func (l *Listener) Accept(ctx context.Context) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	state := stateOf(qc)
+	state.mu.Lock()
+	state.qc = qc
+	state.mu.Unlock()
 	uni, stop := context.WithCancel(context.Background())
-	return &Conn{qc: qc, state: stateOf(qc), stopUni: stop,
+	return &Conn{qc: qc, state: state, stopUni: stop,
 		nextUni: func() (*quic.ReceiveStream, error) { return qc.AcceptUniStream(uni) }}, nil
 }
 
@@ -145,6 +149,7 @@ type connState struct {
 	end    func(Handshake)
 
 	mu     sync.Mutex // guards the following fields
+	qc     *quic.Conn // nil until Accept returns it
 	ended  bool       // end was called
 	closed bool
 	grown  int // bytes of window
@@ -163,29 +168,41 @@ func (s *connState) grow(n int) bool {
 	return true
 }
 
-// finishHandshake waits for the end of the handshake.
-func (s *connState) finishHandshake(qc *quic.Conn) {
+// waitHandshake waits for the end of the handshake.
+func (s *connState) waitHandshake(qc *quic.Conn) {
 	select {
 	case <-qc.HandshakeComplete():
-		state := qc.ConnectionState()
-		s.endHandshake(Handshake{Done: true, Resumed: state.TLS.DidResume, Early: state.Used0RTT})
-	case <-qc.Context().Done(): // close ends it
+	case <-qc.Context().Done():
 	}
+	s.endHandshake()
 }
 
-func (s *connState) endHandshake(h Handshake) {
+// endHandshake reports the result of the handshake, once. A client may close its connection as soon as
+// its handshake is complete, before any goroutine has seen that: whether it is complete decides, not
+// what ended first.
+func (s *connState) endHandshake() {
 	s.mu.Lock()
-	first := !s.ended
+	first, qc := !s.ended, s.qc
 	s.ended = true
 	s.mu.Unlock()
-	if first {
-		s.end(h)
+	if !first {
+		return
 	}
+	var h Handshake
+	if qc != nil {
+		select {
+		case <-qc.HandshakeComplete():
+			state := qc.ConnectionState()
+			h = Handshake{Done: true, Resumed: state.TLS.DidResume, Early: state.Used0RTT}
+		default:
+		}
+	}
+	s.end(h)
 }
 
 // close is called when the connection has ended, also before Accept has returned it.
 func (s *connState) close() {
-	s.endHandshake(Handshake{})
+	s.endHandshake()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
