@@ -2,7 +2,6 @@ package edge_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,7 +58,7 @@ type fixture struct {
 	record    store.Config                // where the origin's database is
 	intercept atomic.Pointer[interceptor] // sees requests before the origin; nil: none
 
-	cacheBytes int64                 // of the next edge; 0: 16 MiB
+	cacheBytes int64                 // of the next edge; 0: edge.DefaultCacheBytes
 	keys       []fieldmark.ModuleKey // that the next edge trusts
 	store      *store.Store
 	change     func(*edge.Config) // of the next edge; nil: nothing
@@ -162,7 +161,7 @@ func (h *fixture) startEdge() {
 	target, err := url.Parse(h.origin.URL)
 	must(t, err)
 	cfg := edge.Config{Origin: asks, OriginURL: target, NodeToken: nodeToken, BaseURL: h.base,
-		CacheBytes: cmp.Or(h.cacheBytes, 16<<20), PassBytes: passBytes,
+		CacheBytes: h.cacheBytes, PassBytes: passBytes,
 		ModuleKeys: h.keys, BuiltIn: []fieldmark.Digest{digestOf(geo.Modules()[0]), digestOf(geo.Module())}}
 	if h.change != nil {
 		h.change(&cfg)

@@ -11,7 +11,7 @@ import (
 // TestMemoryBound compares what the cache counts for scores with the heap they
 // take: an operator sizes nodes by the one and runs out of the other.
 func TestMemoryBound(t *testing.T) {
-	h := newFixture(t) // with 16 MiB
+	h := newFixture(t)
 	h.brand("acme", "Acme", 100)
 	h.until("acme has a score", func() bool { return h.get("/api/v1/score/acme").status == 200 })
 	const (

@@ -22,8 +22,6 @@ const maxWire = 60_000
 // gallery is a fixture with a bit of everything to look at.
 func gallery(t *testing.T) *fixture {
 	h := newFixture(t)
-	h.cacheBytes = 256 << 20 // a shard of less is too small for a whole page
-	h.startEdge()
 	for i := range 25 {
 		h.ranked(fieldmark.Slug(fmt.Sprintf("brand-%d", i)), []string{"tools", "food"}[i%2],
 			[]string{"en", "de-AT", "ja"}[i%3],
