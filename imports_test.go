@@ -226,17 +226,19 @@ var mayImport = map[string][]string{
 	"internal/ui":         {},
 
 	// For tests only.
-	"internal/testkit/acmetest":     {"internal/testkit/porttest"},
-	"internal/testkit/browsertest":  {},
-	"internal/testkit/cachetest":    {"cache", "internal/testkit/porttest", "internal/timeout"},
+	"internal/testkit/acmetest":    {"internal/testkit/porttest"},
+	"internal/testkit/browsertest": {},
+	"internal/testkit/cachetest": {"cache", "internal/testkit/porttest", "internal/testkit/waittest",
+		"internal/timeout"},
 	"internal/testkit/formtest":     {},
 	"internal/testkit/logtest":      {},
 	"internal/testkit/releasedtest": {},
 	"internal/testkit/sdktest":      {},
 	"internal/testkit/porttest":     {},
 	"internal/testkit/recordtest":   {"", "origin/store", "internal/testkit/storetest"},
-	"internal/testkit/storetest":    {"origin/store"},
+	"internal/testkit/storetest":    {"origin/store", "internal/testkit/waittest"},
 	"internal/testkit/studytest":    {"", "origin/visibility/study"},
+	"internal/testkit/waittest":     {},
 	"internal/testkit/wasmtest":     {"", "wasm", "wasm/abi", "wasm/card", "wasm/examples"},
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // withholdingProxy forwards to Redis and withholds the reply to the first lease: Redis
@@ -102,14 +103,14 @@ func TestAbandonedLeaseIsReleased(t *testing.T) {
 	url, persistent := withholdingProxy(t, server.Addr, leaseKey)
 	c, _ := defaultMember(t, url, cache.Config{})
 	want(t, "a fill without a lease", sharedFetch(c, "k", &source{text: "one", asOf: 1}), "fill one")
-	cachetest.Until(t, "a lease was granted that does not expire", func() bool {
+	waittest.Until(t, "a lease was granted that does not expire", func() bool {
 		return persistent.Load() || strings.HasPrefix(sharedFetch(c, "k", &source{text: "one", asOf: 1}), "error")
 	})
 	if !persistent.Load() {
 		t.Fatal("no lease was granted")
 	}
 	n := 0
-	cachetest.Until(t, "it is released", func() bool {
+	waittest.Until(t, "it is released", func() bool {
 		n++
 		sharedFetch(c, fmt.Sprint("other", n), &source{text: "two", asOf: 1})
 		return strings.HasPrefix(server.Do("EXISTS", leaseKey), ":0")
@@ -123,7 +124,7 @@ func TestResetIgnoresSharedEntries(t *testing.T) {
 	a, _ := member(t, server.URL, cache.Config{})
 	b, _ := member(t, server.URL, cache.Config{})
 	want(t, "filled", sharedFetch(a, "k", &source{text: "lost", asOf: 5}), "fill lost")
-	cachetest.Until(t, "it is shared", func() bool { return server.Do("EXISTS", "fieldmark1:log:k") == ":1\r\n" })
+	waittest.Until(t, "it is shared", func() bool { return server.Do("EXISTS", "fieldmark1:log:k") == ":1\r\n" })
 	b.Reset()
 	b.Join("log", logHead)
 	want(t, "after the reset", sharedFetch(b, "k", &source{text: "true", asOf: 6}), "fill true")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // logHead is the newest event when a process of a test joins.
@@ -73,7 +74,7 @@ func join(t testing.TB, r *redisCounters, cfg cache.Config) (*cache.Cache, *redi
 // answers waits until Redis answers: the first connection may take longer than a ping.
 func answers(t testing.TB, r *cache.Redis) {
 	t.Helper()
-	cachetest.Until(t, "Redis answers", func() bool { return r.Ping(t.Context()) == nil })
+	waittest.Until(t, "Redis answers", func() bool { return r.Ping(t.Context()) == nil })
 }
 
 func sharedFetch(c *cache.Cache, key string, s *source) string {
@@ -121,7 +122,7 @@ func TestRedisArrangements(t *testing.T) {
 			for i := range 20 { // enough to reach every node of a cluster
 				key := fmt.Sprint(name, i)
 				want(t, "filled", sharedFetch(a, key, &source{text: "one", asOf: 1}), "fill one")
-				cachetest.Until(t, "the other has it", func() bool {
+				waittest.Until(t, "the other has it", func() bool {
 					return strings.HasSuffix(sharedFetch(b, key, &source{text: "two", asOf: 1}), "one")
 				})
 			}
@@ -171,7 +172,7 @@ func TestRedisEntryIsCheckedByTheReader(t *testing.T) {
 		join(c)
 		return sharedFetch(c, "k", &source{err: errors.New("away")})
 	}
-	cachetest.Until(t, "it is there", func() bool {
+	waittest.Until(t, "it is there", func() bool {
 		return strings.HasSuffix(has(func(c *cache.Cache) {
 			c.Join("log",
 				logHead)
@@ -232,10 +233,10 @@ func TestRedisFailures(t *testing.T) {
 		answers := l.answers.Load()
 		before := []int64{phase.grows(tiers[0]), phase.grows(tiers[1])}
 		phase.act()
-		cachetest.Until(t, phase.what+": both nodes noticed", func() bool {
+		waittest.Until(t, phase.what+": both nodes noticed", func() bool {
 			return phase.grows(tiers[0]) > before[0] && phase.grows(tiers[1]) > before[1]
 		})
-		cachetest.Until(t, phase.what+": readers went on", func() bool { return l.answers.Load() > answers+100 })
+		waittest.Until(t, phase.what+": readers went on", func() bool { return l.answers.Load() > answers+100 })
 	}
 	stop()
 	t.Logf("%d answers", l.answers.Load())
@@ -333,9 +334,9 @@ func TestSentinelFailover(t *testing.T) {
 			return sharedFetch(b, k, &source{text: "two", asOf: 1}) == "fill one"
 		}
 	}
-	cachetest.Until(t, "the primary is used", handed("before"))
+	waittest.Until(t, "the primary is used", handed("before"))
 	s.KillPrimary()
-	cachetest.Until(t, "the replica is used", handed("after"))
+	waittest.Until(t, "the replica is used", handed("after"))
 	if ra.failed.Load() == 0 {
 		t.Error("no call failed: the primary was not used")
 	}

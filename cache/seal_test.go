@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestForgedRedisEntryIsNotServed writes to Redis what an attacker could, and
@@ -40,7 +41,7 @@ func TestForgedRedisEntryIsNotServed(t *testing.T) {
 		c, _ := join(t, r, cache.Config{})
 		want(t, "filled", sharedFetch(c, key, &source{text: text, asOf: 5}), "fill "+text)
 		var stored string
-		cachetest.Until(t, "it is stored", func() (ok bool) {
+		waittest.Until(t, "it is stored", func() (ok bool) {
 			stored, err = raw.Get(t.Context(), "fieldmark1:log:"+key).Result()
 			return err == nil
 		})

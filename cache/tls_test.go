@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestRedisTLS connects to a server that accepts only TLS. Its certificate is
@@ -33,7 +34,7 @@ func TestRedisTLS(t *testing.T) {
 	url := "rediss://127.0.0.1:" + port
 	a, _ := member(t, url, cache.Config{})
 	b, _ := member(t, url, cache.Config{})
-	cachetest.Until(t, "an entry filled by one is read by the other", func() bool {
+	waittest.Until(t, "an entry filled by one is read by the other", func() bool {
 		k := fmt.Sprint(time.Now().UnixNano()) // the first call may exceed the deadline
 		sharedFetch(a, k, &source{text: "one", asOf: 1})
 		return strings.HasSuffix(sharedFetch(b, k, &source{text: "two", asOf: 1}), "one")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/cache"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestSharedVariants checks the lease of a variant, and what is stored under it.
@@ -36,7 +37,7 @@ func TestSharedVariants(t *testing.T) {
 		return bodies
 	}
 	acquire := func(s *cache.SharedVariants) (lease *cache.VariantLease) {
-		cachetest.Until(t, "the lease is free", func() bool {
+		waittest.Until(t, "the lease is free", func() bool {
 			lease, _, _ = s.Acquire(ctx, set, "v")
 			return lease != nil
 		})

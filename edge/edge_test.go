@@ -23,6 +23,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/api"
 	"github.com/fieldmark/fieldmark/origin/client"
@@ -38,10 +39,6 @@ import (
 const passBytes = 16 << 20
 
 const nodeToken = "node-token-of-the-tests-0123456789"
-
-// waitLimit is how long a test waits for something that must happen. Only a failure takes
-// so long: four busy loops beside the race detector make seconds of milliseconds.
-const waitLimit = 2 * time.Minute
 
 // fixture is a real origin over a real SQLite file, and an edge in front of it.
 type fixture struct {
@@ -197,16 +194,7 @@ func (h *fixture) catchUp() {
 // until waits for something that happens in another goroutine.
 func (h *fixture) until(what string, ok func() bool) {
 	h.t.Helper()
-	deadline := time.After(waitLimit)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			h.t.Fatalf("waited in vain until %s", what)
-		case <-tick.C:
-		}
-	}
+	waittest.Until(h.t, what, ok)
 }
 
 // brand registers a brand with facts whose main text has so many words; nil

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // browserHead holds the header lines that a browser sends about itself.
@@ -33,7 +35,7 @@ func (h *fixture) speak(requests string) string {
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
 	must(h.t, err)
 	defer conn.Close()
-	must(h.t, conn.SetDeadline(time.Now().Add(waitLimit)))
+	must(h.t, conn.SetDeadline(time.Now().Add(waittest.Limit)))
 	_, err = io.WriteString(conn, requests)
 	must(h.t, err)
 	answer, err := io.ReadAll(conn)
@@ -86,7 +88,7 @@ func TestConnKeepsOrder(t *testing.T) {
 	in := bufio.NewReader(conn)
 	for round, batch := range []string{plain, plain + plain + score + plain, score, plain, plain[:30], plain[30:],
 		lint + plain + score, plain + lint, plain} {
-		must(t, conn.SetDeadline(time.Now().Add(waitLimit)))
+		must(t, conn.SetDeadline(time.Now().Add(waittest.Limit)))
 		_, err := io.WriteString(conn, batch)
 		must(t, err)
 		if round == 4 {

@@ -8,6 +8,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // Two edges with one Redis count the keys of a group together: what one edge let through, the
@@ -18,7 +19,7 @@ func TestSharedRateOfAGroup(t *testing.T) {
 	h := newFixture(t, func(c *edge.Config) {
 		// An edge counts for itself if a call takes too long.
 		c.RateLimit, c.RedisURL = edge.RateLimitShared, server.URL
-		c.AllowSlowRedis(waitLimit)
+		c.AllowSlowRedis(waittest.Limit)
 	})
 	first := h.base
 	h.startEdge()

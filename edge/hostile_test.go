@@ -25,6 +25,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/site"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
@@ -127,7 +128,7 @@ func (w *recordingOrigin) say(sent string) (answers []answer) {
 	c, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
 	must(w.t, err)
 	defer c.Close()
-	must(w.t, c.SetDeadline(time.Now().Add(waitLimit)))
+	must(w.t, c.SetDeadline(time.Now().Add(waittest.Limit)))
 	if _, err := io.WriteString(c, sent); err == nil {
 		_ = c.(*net.TCPConn).CloseWrite() // it may be closed by the other side already
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 func (w *recordingOrigin) dial() net.Conn {
@@ -25,7 +26,7 @@ func (w *recordingOrigin) dial() net.Conn {
 	c, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
 	must(w.t, err)
 	w.t.Cleanup(func() { c.Close() })
-	must(w.t, c.SetDeadline(time.Now().Add(waitLimit)))
+	must(w.t, c.SetDeadline(time.Now().Add(waittest.Limit)))
 	return c
 }
 
@@ -101,7 +102,7 @@ func TestDrain(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	other := newWitnessEdge(t, w)
-	other.DrainWithin(waitLimit)
+	other.DrainWithin(waittest.Limit)
 	go func() { done <- other.Run(ctx, ln) }()
 
 	begun, release := make(chan struct{}), make(chan struct{})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/edge"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // variesBy are what the origin of FuzzStoredFields may say in Vary.
@@ -69,7 +70,7 @@ func FuzzStoredFields(f *testing.F) {
 		c, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
 		must(t, err)
 		defer c.Close()
-		must(t, c.SetDeadline(time.Now().Add(waitLimit)))
+		must(t, c.SetDeadline(time.Now().Add(waittest.Limit)))
 		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: site.example\r\n"+fields+"\r\n"); err == nil {
 			_ = c.(*net.TCPConn).CloseWrite() // it may be refused already
 		}

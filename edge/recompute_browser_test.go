@@ -26,6 +26,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/site"
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/wasm/abi"
 	"github.com/fieldmark/fieldmark/wasm/geo"
@@ -159,7 +160,7 @@ func TestRecomputeAtAgeLimits(t *testing.T) {
 			})
 			at, err := time.Parse(time.RFC3339, a.header.Get(fieldmark.HeaderAssessedAt))
 			must(t, err)
-			if at.After(time.Now()) || time.Since(at) > waitLimit {
+			if at.After(time.Now()) || time.Since(at) > waittest.Limit {
 				t.Errorf("%s was assessed at %s", slug, at)
 			}
 			slugs = append(slugs, string(slug))

@@ -18,6 +18,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
@@ -27,7 +28,7 @@ func TestSharedScoresNeedTheNodeToken(t *testing.T) {
 	server := cachetest.StartRedis(t)
 	h := newFixture(t, func(cfg *edge.Config) {
 		cfg.RedisURL = server.URL
-		cfg.AllowSlowRedis(waitLimit)
+		cfg.AllowSlowRedis(waittest.Limit)
 	})
 	h.brand("acme", "Acme", 100)
 	// The version of the document's form is part of the key, so that nodes of another
@@ -78,7 +79,7 @@ func TestSharedPassed(t *testing.T) {
 	server := cachetest.StartRedis(t)
 	h := newFixture(t, func(cfg *edge.Config) {
 		cfg.RedisURL, cfg.PassShared = server.URL, true
-		cfg.AllowSlowRedis(waitLimit) // after a slow call an edge asks the origin itself
+		cfg.AllowSlowRedis(waittest.Limit) // after a slow call an edge asks the origin itself
 	})
 	bases := []string{h.base}
 	for range 2 {

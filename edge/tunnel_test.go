@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 const socketGet = "GET /docs/socket HTTP/1.1\r\nHost: site.example\r\nUpgrade: WebSocket\r\nConnection: keep-alive, " +
@@ -61,7 +63,7 @@ func (h *fixture) socket(begins string) (net.Conn, *bufio.Reader, *http.Response
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.base, "http://"))
 	must(h.t, err)
 	h.t.Cleanup(func() { conn.Close() })
-	must(h.t, conn.SetDeadline(time.Now().Add(waitLimit)))
+	must(h.t, conn.SetDeadline(time.Now().Add(waittest.Limit)))
 	_, err = io.WriteString(conn, begins)
 	must(h.t, err)
 	in := bufio.NewReader(conn)

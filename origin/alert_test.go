@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/alert"
 	"github.com/fieldmark/fieldmark/origin/mission"
@@ -59,7 +60,7 @@ func TestTwoOriginsOpenPendingAlerts(t *testing.T) {
 		}
 		return len(page.Data)
 	}
-	eventually(t, "every alert has a second mission", func() bool { return count() >= 2*alerts })
+	waittest.Until(t, "every alert has a second mission", func() bool { return count() >= 2*alerts })
 	if v, err := a.Stats(t.Context(), 100); count() != 2*alerts || v.Due != 0 || err != nil {
 		t.Errorf("%d missions, %d timers due, %v; want %d and none", count(), v.Due, err, 2*alerts)
 	}

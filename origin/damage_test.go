@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -34,7 +35,7 @@ func TestUndecodableEndpointIsSkipped(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		openMission(t, w, id)
 	}
-	eventually(t, "the good endpoint has its messages", func() bool {
+	waittest.Until(t, "the good endpoint has its messages", func() bool {
 		done := 0
 		for _, d := range w.deliveries(t) {
 			if d.EndpointID == good.ID && d.State == fieldmark.DeliveryDone {
@@ -70,7 +71,7 @@ func TestFailingReplayStopsNoOther(t *testing.T) {
 	tamper(t, w.At, fmt.Sprintf(undecodable[0], bad.ID))
 	stop := w.run(t)
 	defer stop()
-	eventually(t, "the second replay is done", func() bool {
+	waittest.Until(t, "the second replay is done", func() bool {
 		list, err := w.Webhooks.Replays(t.Context(), "", good.ID)
 		return err == nil && list[0].State == fieldmark.ReplayDone && list[0].Queued == 1
 	})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -144,7 +145,7 @@ func TestPausedEndpointLosesNothing(t *testing.T) {
 			Held: choice}); e.State != fieldmark.EndpointEnabled || e.StateReason != "" {
 			t.Errorf("enabled: %+v", e)
 		}
-		eventually(t, "everything is finished", func() bool {
+		waittest.Until(t, "everything is finished", func() bool {
 			n := states(w.deliveries(t))
 			return n[fieldmark.DeliveryDone] == len(want) && n[fieldmark.DeliveryFailed] == 5-len(want)
 		})
@@ -168,10 +169,10 @@ func TestReceiverDisables(t *testing.T) {
 		createEndpoint(t, w, other.URL, "webhook.*")
 		stop := w.run(t)
 		openMission(t, w, "a")
-		eventually(t, "the endpoint is disabled",
+		waittest.Until(t, "the endpoint is disabled",
 			func() bool { return w.endpoint(t, p.ID).State == fieldmark.EndpointDisabled })
 		openMission(t, w, "b")
-		eventually(t, "another endpoint hears of it", func() bool { return other.got.Load() == 1 })
+		waittest.Until(t, "another endpoint hears of it", func() bool { return other.got.Load() == 1 })
 		stop()
 		e := w.endpoint(t, p.ID)
 		if r.got.Load() != 1 || !strings.Contains(e.StateReason, "asked for it") || e.StateAt == nil ||
@@ -192,7 +193,7 @@ func TestReceiverAborts(t *testing.T) {
 	stop := w.run(t)
 	defer stop()
 	openMission(t, w, "a")
-	eventually(t, "the message is given up",
+	waittest.Until(t, "the message is given up",
 		func() bool { return states(w.deliveries(t))[fieldmark.DeliveryFailed] == 1 })
 	if e := w.endpoint(t, p.ID); e.State != fieldmark.EndpointEnabled || w.deliveries(t)[0].Attempts != 1 {
 		t.Errorf("endpoint %+v, %+v; want enabled and one attempt", e, w.deliveries(t))
@@ -286,7 +287,7 @@ func TestOrderingByMission(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all deliveries are done", allDone(w, t))
+	waittest.Until(t, "all deliveries are done", allDone(w, t))
 	mu.Lock()
 	defer mu.Unlock()
 	for id, got := range order {
@@ -388,7 +389,7 @@ func TestDeadEndpointDelaysNoOther(t *testing.T) {
 	for i := range 25 {
 		openMission(t, w, fmt.Sprint(i))
 	}
-	eventually(t, "the healthy ones have everything", func() bool { return fast.got.Load() >= healthy*25 })
+	waittest.Until(t, "the healthy ones have everything", func() bool { return fast.got.Load() >= healthy*25 })
 	if n := most.Load(); n == 0 || n > 8 {
 		t.Errorf("%d messages on the wire to the slow one at once, want 1 to 8", n)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -265,7 +266,7 @@ func TestNextAuditOfASuspicion(t *testing.T) {
 		if err := w.Brands.Audits.Request(ctx, "acme"); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, tt.name+" is audited", func() bool {
+		waittest.Until(t, tt.name+" is audited", func() bool {
 			waiting, running, err := w.Brands.Audits.Status(ctx)
 			return err == nil && waiting+running == 0
 		})
@@ -330,7 +331,7 @@ func TestSuspicionWithoutSchedule(t *testing.T) {
 			t.Fatal(err)
 		}
 		stop := w.run(t)
-		eventually(t, tt.name+" is decided", func() bool {
+		waittest.Until(t, tt.name+" is decided", func() bool {
 			got, err := w.Brands.Suspicions(ctx, "acme")
 			waiting, running, err2 := w.Brands.Audits.Status(ctx)
 			return err == nil && err2 == nil && got.NextAudit == nil && waiting+running == 0
@@ -382,7 +383,7 @@ func TestFirstSuspicionWithoutSchedule(t *testing.T) {
 		if err := w.Brands.Audits.Request(ctx, tt.slug); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "it is audited", func() bool {
+		waittest.Until(t, "it is audited", func() bool {
 			waiting, running, err := w.Brands.Audits.Status(ctx)
 			return err == nil && waiting+running == 0
 		})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // A message that was claimed by a transaction that failed is not leased, so it is not sent: here the transaction also
@@ -32,7 +33,7 @@ func TestFailedClaimSendsNothing(t *testing.T) {
 	r.answer.Store(&fine)
 	close(proceed)
 	refused := func() int { return strings.Count(w.logged(), "deliver webhooks") }
-	eventually(t, "the claim has failed twice", func() bool { return refused() >= 2 || r.got.Load() > 1 })
+	waittest.Until(t, "the claim has failed twice", func() bool { return refused() >= 2 || r.got.Load() > 1 })
 	if n := r.got.Load(); n != 1 {
 		t.Errorf("%d messages, one of them by a transaction that failed", n)
 	}
@@ -40,7 +41,7 @@ func TestFailedClaimSendsNothing(t *testing.T) {
 		t.Errorf("deliveries %v, want the first one done and the second one due", n)
 	}
 	allow()
-	eventually(t, "both messages are sent", allDone(w, t))
+	waittest.Until(t, "both messages are sent", allDone(w, t))
 	if n := r.got.Load(); n != 2 {
 		t.Errorf("%d messages, want two", n)
 	}

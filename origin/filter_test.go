@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/mission"
 	"github.com/fieldmark/fieldmark/origin/webhook"
@@ -114,7 +115,8 @@ func TestEndpointFilter(t *testing.T) {
 
 	stop := w.run(t)
 	defer stop()
-	eventually(t, "all are done", func() bool { return states(w.deliveries(t))[fieldmark.DeliveryDone] >= len(want) })
+	waittest.Until(t, "all are done",
+		func() bool { return states(w.deliveries(t))[fieldmark.DeliveryDone] >= len(want) })
 	mu.Lock()
 	sent := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return strings.HasPrefix(s, "sla.") })
 	mu.Unlock()
@@ -165,7 +167,7 @@ func TestFilterSkipsPastDeliveries(t *testing.T) {
 	defer stop()
 	labelled(t, w, "a", acmeOnly.Labels)
 	labelled(t, w, "b", map[string]string{"customer": "bolt"})
-	eventually(t, "both have failed", func() bool { return states(w.deliveries(t))[fieldmark.DeliveryFailed] == 2 })
+	waittest.Until(t, "both have failed", func() bool { return states(w.deliveries(t))[fieldmark.DeliveryFailed] == 2 })
 	w.patch(t, p.ID, fieldmark.EndpointPatch{Filter: acmeOnly})
 	if replay := w.replayed(t, p.ID, fieldmark.ReplayRequest{FailedSince: &before}); replay.Queued != 1 {
 		t.Errorf("a replay of failed messages queued %d, want that of a", replay.Queued)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -87,7 +88,7 @@ func TestLostAuditFails(t *testing.T) {
 	})
 	stop := w.run(t)
 	defer stop()
-	eventually(t, "the audit fails", func() bool { run, ok := w.audit(t); return ok && run.Failure != "" })
+	waittest.Until(t, "the audit fails", func() bool { run, ok := w.audit(t); return ok && run.Failure != "" })
 	run, _ := w.audit(t)
 	if want := "given up after 3 attempts during each of which the server stopped"; run.Failure != want ||
 		run.Running || asked != 0 {
@@ -100,7 +101,7 @@ func TestLostAuditFails(t *testing.T) {
 		t.Errorf("%d wait, %d run, %v; want none", waiting, running, err)
 	}
 	request()
-	eventually(t, "the next audit ends", func() bool { _, ok := w.audit(t); return !ok })
+	waittest.Until(t, "the next audit ends", func() bool { _, ok := w.audit(t); return !ok })
 	if state, _, err := w.Brands.State(t.Context(), b.Slug); err != nil || state.Facts == nil {
 		t.Errorf("facts after the second request: %v, %v", state.Facts, err)
 	}
@@ -150,7 +151,7 @@ func TestLostDeliveryFails(t *testing.T) {
 	})
 	stop := w.run(t)
 	defer stop()
-	eventually(t, "everything else is delivered", func() bool {
+	waittest.Until(t, "everything else is delivered", func() bool {
 		done := 0
 		list := w.deliveries(t)
 		for _, d := range list {
@@ -169,7 +170,7 @@ func TestLostDeliveryFails(t *testing.T) {
 	if _, err := w.Webhooks.Resend(t.Context(), e.ID, first.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is sent when asked for again", allDone(w, t))
+	waittest.Until(t, "it is sent when asked for again", allDone(w, t))
 }
 
 // A daily job that crashes its process is postponed for a day, and its failures do not count.
@@ -230,7 +231,7 @@ func TestLostTestClockStops(t *testing.T) {
 	})
 	stop := w.run(t)
 	defer stop()
-	eventually(t, "the advance ends", func() bool {
+	waittest.Until(t, "the advance ends", func() bool {
 		c, err := w.TestClocks.Get(t.Context(), world)
 		if err != nil {
 			t.Fatal(err)

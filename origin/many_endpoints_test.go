@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // chaos enables TestManyEndpoints: make chaos.
@@ -49,7 +51,7 @@ func TestManyEndpoints(t *testing.T) {
 		if sick {
 			well -= 2
 		}
-		eventually(t, "the healthy ones have everything", func() bool { return sink.got.Load() == well*missions })
+		waittest.Until(t, "the healthy ones have everything", func() bool { return sink.got.Load() == well*missions })
 		return waits.percentile(50), waits.percentile(99)
 	}
 	quietHalf, quiet := deliver(false)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -45,7 +46,7 @@ func TestRefusedAudits(t *testing.T) {
 		if err := w.Brands.Audits.Request(t.Context(), "acme"); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, when, func() bool {
+		waittest.Until(t, when, func() bool {
 			runs, err := w.Brands.Audits.List(t.Context())
 			return err == nil && len(runs) == 0
 		})

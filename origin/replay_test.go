@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/webhook"
@@ -25,7 +26,7 @@ func (w *fixture) replayed(t testing.TB, endpoint string, r fieldmark.ReplayRequ
 		t.Fatalf("replay %+v: %v", r, err)
 	}
 	var last fieldmark.Replay
-	eventually(t, "the replay is done", func() bool {
+	waittest.Until(t, "the replay is done", func() bool {
 		list, err := w.Webhooks.Replays(t.Context(), "", endpoint)
 		if err != nil || len(list) == 0 || list[0].ID != begun.ID {
 			t.Fatalf("replays %+v, %v", list, err)
@@ -51,7 +52,7 @@ func TestReplay(t *testing.T) {
 	for i := range 5 {
 		openMission(t, w, fmt.Sprint(i))
 	}
-	eventually(t, "all are given up", func() bool { return states(w.deliveries(t))[fieldmark.DeliveryFailed] == 5 })
+	waittest.Until(t, "all are given up", func() bool { return states(w.deliveries(t))[fieldmark.DeliveryFailed] == 5 })
 	fine := status(204)
 	r.answer.Store(&fine)
 
@@ -65,7 +66,7 @@ func TestReplay(t *testing.T) {
 		again.State == fieldmark.DeliveryFailed {
 		t.Errorf("resend: %+v, %v", again, err)
 	}
-	eventually(t, "the one is done", func() bool { return states(w.deliveries(t))[fieldmark.DeliveryDone] == 1 })
+	waittest.Until(t, "the one is done", func() bool { return states(w.deliveries(t))[fieldmark.DeliveryDone] == 1 })
 	if record, err = w.Webhooks.Delivery(t.Context(), p.ID, one.ID); err != nil || len(record.Log) != 3 ||
 		record.EventID != one.EventID {
 		t.Errorf("after the resend: %+v, %v; want a third attempt under the same event", record, err)
@@ -74,7 +75,7 @@ func TestReplay(t *testing.T) {
 	if got := w.replayed(t, p.ID, fieldmark.ReplayRequest{FailedSince: &before}); got.Queued != 4 {
 		t.Errorf("replay of what failed: %+v, want 4", got)
 	}
-	eventually(t, "all are done", allDone(w, t))
+	waittest.Until(t, "all are done", allDone(w, t))
 
 	// An endpoint created later gets the earlier events, once, and all of them
 	// again.
@@ -86,7 +87,7 @@ func TestReplay(t *testing.T) {
 			t.Errorf("replay %+v queued %d, want %d", request, got.Queued, want)
 		}
 	}
-	eventually(t, "all are done", allDone(w, t))
+	waittest.Until(t, "all are done", allDone(w, t))
 	if got := w.replayed(t, late.ID, fieldmark.ReplayRequest{AfterEvent: new(int64),
 		MissingOnly: true}); got.Queued != 0 || got.Looked < 5 {
 		t.Errorf("replay of what is missing: %+v, want none queued", got)
@@ -95,8 +96,8 @@ func TestReplay(t *testing.T) {
 	if got := w.replayed(t, late.ID, fieldmark.ReplayRequest{AfterEvent: new(int64)}); got.Queued != 5 {
 		t.Errorf("replay of everything: %+v, want 5", got)
 	}
-	eventually(t, "all are sent again", func() bool { return r.got.Load() == requests+5 })
-	eventually(t, "all are done", allDone(w, t))
+	waittest.Until(t, "all are sent again", func() bool { return r.got.Load() == requests+5 })
+	waittest.Until(t, "all are done", allDone(w, t))
 	for name, bad := range map[string]fieldmark.ReplayRequest{"nothing": {},
 		"both":              {FailedSince: &before, AfterEvent: new(int64)},
 		"missing of failed": {FailedSince: &before, MissingOnly: true}} {
@@ -123,11 +124,11 @@ func TestResendHastensARetry(t *testing.T) {
 	tried := func(n int) func() bool {
 		return func() bool { d := w.deliveries(t)[0]; return d.Attempts == n && d.State == fieldmark.DeliveryDue }
 	}
-	eventually(t, "it was tried", tried(1))
+	waittest.Until(t, "it was tried", tried(1))
 	if _, err := w.Webhooks.Resend(t.Context(), p.ID, w.deliveries(t)[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it was tried again", tried(2))
+	waittest.Until(t, "it was tried again", tried(2))
 }
 
 // A replay is stored in the database: the next process continues it.
@@ -143,15 +144,15 @@ func TestReplaySurvivesARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := w.run(t)
-	eventually(t, "some are sent", func() bool { return r.got.Load() > 0 })
+	waittest.Until(t, "some are sent", func() bool { return r.got.Load() > 0 })
 	stop()
 	stop = w.run(t)
 	defer stop()
-	eventually(t, "all are sent", func() bool {
+	waittest.Until(t, "all are sent", func() bool {
 		list, err := w.Webhooks.Replays(t.Context(), "", p.ID)
 		return err == nil && list[0].State == fieldmark.ReplayDone && list[0].Queued == 450 && r.got.Load() >= 450
 	})
-	eventually(t, "all are done", allDone(w, t))
+	waittest.Until(t, "all are done", allDone(w, t))
 }
 
 func TestPollEvents(t *testing.T) {

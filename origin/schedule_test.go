@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/store"
 
 	"context"
@@ -52,17 +53,17 @@ func TestScheduledAudits(t *testing.T) {
 	})
 	stop := w.run(t)
 	defer stop()
-	eventually(t, "it runs, and says how far it is", func() bool {
+	waittest.Until(t, "it runs, and says how far it is", func() bool {
 		runs, err := w.Brands.Audits.List(t.Context())
 		return err == nil && len(runs) == 1 && runs[0].Brand == "acme" && runs[0].Running &&
 			strings.Contains(runs[0].Step, "home page")
 	})
 	close(hold)
-	eventually(t, "it is audited", func() bool {
+	waittest.Until(t, "it is audited", func() bool {
 		state, _, err := w.Brands.State(t.Context(), "acme")
 		return err == nil && state.Facts != nil
 	})
-	eventually(t, "nothing is in line", func() bool {
+	waittest.Until(t, "nothing is in line", func() bool {
 		runs, err := w.Brands.Audits.List(t.Context())
 		return err == nil && len(runs) == 0
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -51,7 +52,7 @@ func (b *inbox) want(t testing.TB, n int) {
 // finished waits until no delivery is to be sent.
 func finished(t testing.TB, w *fixture) {
 	t.Helper()
-	eventually(t, "all deliveries are done", func() bool { return unsent(t, w) == 0 })
+	waittest.Until(t, "all deliveries are done", func() bool { return unsent(t, w) == 0 })
 }
 
 func unsent(t testing.TB, w *fixture) int {
@@ -68,7 +69,7 @@ func unsent(t testing.TB, w *fixture) int {
 func members(t testing.TB, w *fixture, n int) []string {
 	t.Helper()
 	var names []string
-	eventually(t, fmt.Sprintf("%d origins share the work", n), func() bool {
+	waittest.Until(t, fmt.Sprintf("%d origins share the work", n), func() bool {
 		list, err := w.Store.Workers(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +145,7 @@ func TestTwoOriginsDivideTheWork(t *testing.T) {
 		}
 		open(10)
 		finished(t, first)
-		eventually(t, "every brand is audited", func() bool {
+		waittest.Until(t, "every brand is audited", func() bool {
 			n, running, err := first.Brands.Audits.Status(context.Background())
 			return err == nil && n+running == 0
 		})
@@ -229,7 +230,7 @@ func TestTwoOriginsTakeOver(t *testing.T) {
 				its++
 			}
 		}
-		eventually(t, "the others have sent theirs", func() bool { return unsent(t, a) <= 5*its })
+		waittest.Until(t, "the others have sent theirs", func() bool { return unsent(t, a) <= 5*its })
 		if n := unsent(t, a); n != 5*its || its == 0 || time.Since(killed) > job.LeaseDuration {
 			t.Fatalf("%d messages wait, want the %d of the killed origin", n, 5*its)
 		}

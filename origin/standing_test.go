@@ -17,6 +17,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/event"
@@ -130,7 +131,7 @@ func (w *watched) audited(slug fieldmark.Slug, points int64) {
 	if _, err := w.Brands.PutFacts(w.t.Context(), slug, facts(time.Now(), points)); err != nil {
 		w.t.Fatal(err)
 	}
-	eventually(w.t, fmt.Sprintf("%s stands at %d", slug, points), func() bool {
+	waittest.Until(w.t, fmt.Sprintf("%s stands at %d", slug, points), func() bool {
 		s, err := w.Store.Standing(w.t.Context(), slug)
 		return err == nil && s.Score != nil && int64(*s.Score) == points
 	})
@@ -149,12 +150,12 @@ func (w *watched) endpoint(path string, r fieldmark.EndpointSettings) fieldmark.
 // want waits for messages, in any order, and checks that there are no others.
 func (w *watched) want(messages ...string) {
 	w.t.Helper()
-	eventually(w.t, "messages "+strings.Join(messages, ", "), func() bool {
+	waittest.Until(w.t, "messages "+strings.Join(messages, ", "), func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return len(w.got) >= len(messages)
 	})
-	eventually(w.t, "nothing is due", func() bool {
+	waittest.Until(w.t, "nothing is due", func() bool {
 		return !slices.ContainsFunc(w.deliveries(w.t), func(d fieldmark.Delivery) bool {
 			return d.State == fieldmark.DeliveryDue
 		})

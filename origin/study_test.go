@@ -14,6 +14,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/studytest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -452,7 +453,7 @@ func TestValidity(t *testing.T) {
 		cancel()
 		wg.Wait()
 		stop := w.run(t)
-		eventually(t, "both events are delivered", allDone(w, t))
+		waittest.Until(t, "both events are delivered", allDone(w, t))
 		stop()
 		if n := r.got.Load(); n != 2 {
 			t.Fatalf("%d messages, want 2", n)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/audit"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
@@ -60,7 +61,7 @@ func TestFirstBrandOfACopiedText(t *testing.T) {
 		if err := w.Brands.Audits.Request(ctx, slug); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "it is audited", func() bool {
+		waittest.Until(t, "it is audited", func() bool {
 			waiting, running, err := w.Brands.Audits.Status(ctx)
 			return err == nil && waiting+running == 0
 		})

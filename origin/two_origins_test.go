@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -49,12 +50,12 @@ func TestTwoOriginsShareTheWork(t *testing.T) {
 		}
 		all.Wait()
 		missions += 50
-		eventually(t, "every message arrived", func() bool {
+		waittest.Until(t, "every message arrived", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return len(times) == endpoints*missions
 		})
-		eventually(t, "all deliveries are done", allDone(a, t))
+		waittest.Until(t, "all deliveries are done", allDone(a, t))
 	}
 	stopA() // has written its log
 	stopB()

@@ -16,6 +16,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
@@ -64,21 +65,6 @@ func (w *fixture) deliveries(t testing.TB) []fieldmark.Delivery {
 		t.Fatal(err)
 	}
 	return list.Data
-}
-
-// eventually waits, in real time, for the effect of workers outside a bubble.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(2 * time.Minute) // only a failure takes so long
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("waited in vain until %s", what)
-		case <-tick.C:
-		}
-	}
 }
 
 // claimAll claims everything that is due, like a worker of another process.
@@ -150,7 +136,7 @@ func TestDeliver(t *testing.T) {
 	if _, err := w.Missions.Complete(t.Context(), m.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "all deliveries are done", allDone(w, t))
+	waittest.Until(t, "all deliveries are done", allDone(w, t))
 	mu.Lock()
 	defer mu.Unlock()
 	want := map[string]int{"/all mission.created": 1, "/all mission.dispatched": 1, "/all mission.started": 1,
@@ -257,7 +243,7 @@ func TestLeasesAreFreedAtStart(t *testing.T) {
 	second := openFixture(t, w.At)
 	stop := second.run(t)
 	defer stop()
-	eventually(t, "all deliveries are done", allDone(second, t))
+	waittest.Until(t, "all deliveries are done", allDone(second, t))
 }
 
 func TestLeaseRunsOut(t *testing.T) {
@@ -306,10 +292,10 @@ func TestSlowEndpointIsCapped(t *testing.T) {
 	for i := range 40 {
 		openMission(t, w, fmt.Sprint(i))
 	}
-	eventually(t, "the quick endpoint has everything", func() bool { return fast.got.Load() == 40 })
-	eventually(t, "the slow one has all its places", func() bool { return now.Load() == 8 })
+	waittest.Until(t, "the quick endpoint has everything", func() bool { return fast.got.Load() == 40 })
+	waittest.Until(t, "the slow one has all its places", func() bool { return now.Load() == 8 })
 	close(release)
-	eventually(t, "all deliveries are done", allDone(w, t))
+	waittest.Until(t, "all deliveries are done", allDone(w, t))
 	if most.Load() > 8 {
 		t.Errorf("%d deliveries were on the wire to %s, want at most 8", most.Load(), slow.URL)
 	}
@@ -382,7 +368,7 @@ func TestStopWhileSending(t *testing.T) {
 	createEndpoint(t, w, r.URL, "mission.created")
 	stop := w.run(t)
 	openMission(t, w, "a")
-	eventually(t, "the receiver is asked", func() bool { return r.got.Load() == 1 })
+	waittest.Until(t, "the receiver is asked", func() bool { return r.got.Load() == 1 })
 	stop()
 	if d := w.deliveries(t)[0]; d.Attempts != 0 || d.State != fieldmark.DeliveryDue {
 		t.Errorf("after stopping: %+v; want due without an attempt", d)
@@ -391,7 +377,7 @@ func TestStopWhileSending(t *testing.T) {
 	r.answer.Store(&fine)
 	stop = w.run(t)
 	defer stop()
-	eventually(t, "all deliveries are done", allDone(w, t))
+	waittest.Until(t, "all deliveries are done", allDone(w, t))
 }
 
 func TestAudit(t *testing.T) {
@@ -420,7 +406,7 @@ func TestAudit(t *testing.T) {
 	before := w.head(t)
 	stop := w.run(t)
 	defer stop()
-	eventually(t, "the audit is done", func() bool {
+	waittest.Until(t, "the audit is done", func() bool {
 		waiting, running, err := w.Brands.Audits.Status(context.Background())
 		if err != nil {
 			t.Error(err)

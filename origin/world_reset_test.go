@@ -7,6 +7,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
@@ -111,7 +112,7 @@ func TestResetGoesOnWithTheNextWorld(t *testing.T) {
 		}
 		return s.State
 	}
-	eventually(t, "the other world is ready", func() bool { return state(other) == fieldmark.TestWorldReady })
+	waittest.Until(t, "the other world is ready", func() bool { return state(other) == fieldmark.TestWorldReady })
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)

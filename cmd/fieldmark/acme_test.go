@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/internal/testkit/acmetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestACMESettings checks that settings of orders that are incomplete or contradict each other
@@ -90,11 +91,11 @@ func TestACME(t *testing.T) {
 		return c.ConnectionState().PeerCertificates[0].SerialNumber.Text(16)
 	}
 	p := start(t, dir, args...)
-	eventually(t, "the node has a certificate", func() bool { return serial() != "" })
+	waittest.Until(t, "the node has a certificate", func() bool { return serial() != "" })
 	first := serial()
 	p.stop()
 	p = start(t, dir, args...)
-	eventually(t, "the node serves again", func() bool { return serial() == first })
+	waittest.Until(t, "the node serves again", func() bool { return serial() == first })
 	if n := ca.Orders(); n != 1 {
 		t.Errorf("%d orders, want 1", n)
 	}
@@ -129,15 +130,15 @@ func TestACME(t *testing.T) {
 		t.Errorf("certificate list:\n%s", list)
 	}
 	manage("renew", "marks.example")
-	eventually(t, "the certificate is renewed", func() bool { s := serial(); return s != "" && s != first })
+	waittest.Until(t, "the certificate is renewed", func() bool { s := serial(); return s != "" && s != first })
 	for _, want := range []string{`fieldmark_edge_certificate_days{name="marks.example"} `,
 		`fieldmark_certificate_orders_total{result="issued"} 1`, "fieldmark_certificate_failing 0"} {
-		eventually(t, "the metrics have "+want, func() bool {
+		waittest.Until(t, "the metrics have "+want, func() bool {
 			_, _, metrics := ask(t, "GET", p.logged("serve", "debug")+"/metrics", "")
 			return strings.Contains(metrics, want)
 		})
 	}
 	manage("remove", "marks.example")
-	eventually(t, "the certificate is gone", func() bool { return serial() == "" })
+	waittest.Until(t, "the certificate is gone", func() bool { return serial() == "" })
 	p.stop()
 }

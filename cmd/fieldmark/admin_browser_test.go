@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/store"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
@@ -303,7 +304,7 @@ func (d *console) failingEndpoint() string {
 	page := d.value(`document.querySelector(".token a").pathname`)
 	d.createMission("Look at the fuse")
 	<-rejected
-	eventually(d.t, "the endpoint fails", func() bool {
+	waittest.Until(d.t, "the endpoint fails", func() bool {
 		d.tab.Go(d.t, d.base+page)
 		return strings.Contains(d.text("main"), "answers 500")
 	})
@@ -313,7 +314,7 @@ func (d *console) failingEndpoint() string {
 // dispute opens a dispute of a brand, and returns the path of its page.
 func (d *console) dispute(slug string) string {
 	d.t.Helper()
-	eventually(d.t, "the brand has facts to dispute", func() bool {
+	waittest.Until(d.t, "the brand has facts to dispute", func() bool {
 		_, _, body := ask(d.t, "GET", d.base+"/brands/"+slug, "")
 		return strings.Contains(body, "Audited")
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestBrowserOverTLS uses the demo and a site behind the edge in a browser, as people do:
@@ -41,7 +42,7 @@ func TestBrowserOverTLS(t *testing.T) {
 	secured := start(t, dir, "edge", "--origin", access.OriginURL, "--node-token", access.NodeToken, "--listen", at,
 		"--debug-listen", "127.0.0.1:0", "--base-url", base, "--tls-cert", "cert.pem", "--tls-key", "key.pem", "--site",
 		site.URL)
-	eventually(t, "the edge is ready", func() bool {
+	waittest.Until(t, "the edge is ready", func() bool {
 		status, _, _, err := try("GET", secured.logged("edge", "debug")+"/readyz", "")
 		return err == nil && status == http.StatusOK
 	})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/wasm"
 )
@@ -95,7 +96,7 @@ func (h *chaosFleet) grown(all []*node, goroutines, memory []int) {
 		return true
 	}
 	if *chaos {
-		eventually(h.t, fmt.Sprintf("no node has more than it had: %v goroutines, %v MiB", goroutines, memory),
+		waittest.Until(h.t, fmt.Sprintf("no node has more than it had: %v goroutines, %v MiB", goroutines, memory),
 			func() bool {
 				now, then = h.stats(all)
 				return within()
@@ -286,7 +287,7 @@ func TestDiskFull(t *testing.T) {
 	p = start(t, dir, "serve", "--public-api", "--rate-limit", "off", "--log-level", "ERROR", "--data", "var",
 		"--listen", at, "--origin-listen", "127.0.0.1:0", "--debug-listen", debug)
 	base := "http://" + at
-	eventually(t, "it is ready", func() bool {
+	waittest.Until(t, "it is ready", func() bool {
 		status, _, _, err := try("GET", "http://"+debug+"/readyz", "")
 		return err == nil && status == 200
 	})
@@ -326,7 +327,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("missions read while the disk is full: %d %s", status, body)
 	}
 	must(t, os.Remove(filepath.Join(data, "filler")))
-	eventually(t, "writes go on when there is room", func() bool {
+	waittest.Until(t, "writes go on when there is room", func() bool {
 		status, _, _, err := try("POST", base+"/api/public/v1/missions", missionJSON("after"), "Authorization",
 			"Bearer "+s.key)
 		return err == nil && status == http.StatusCreated

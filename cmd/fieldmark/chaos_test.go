@@ -25,6 +25,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -42,7 +43,7 @@ const (
 	// promised is the maximum delay until a change is visible on every reachable edge.
 	// In the suite, tests of other packages use the same machine, and only a lost change
 	// is a failure.
-	promised, promisedInSuite = time.Second, waitLimit
+	promised, promisedInSuite = time.Second, waittest.Limit
 	// returned is the maximum delay until an edge is up to date after a partition.
 	returned = time.Second
 )
@@ -115,7 +116,7 @@ func (n *node) await() {
 			n.h.t.Logf("%s is not ready: %v\n%s", n.name, n.ready(), n.p.printed())
 		}
 	}()
-	eventually(n.h.t, n.name+" is ready", func() bool {
+	waittest.Until(n.h.t, n.name+" is ready", func() bool {
 		select {
 		case <-n.p.done:
 			n.h.t.Fatalf("%s ended", n.name)
@@ -210,7 +211,7 @@ func newChaosFleet(t *testing.T, outage time.Duration) *chaosFleet {
 func (h *chaosFleet) newClients() {
 	h.ca = newTestCA(h.t)
 	h.rotate()
-	patience := waitLimit
+	patience := waittest.Limit
 	if *chaos { // a read of an edge that is cut off moves to the next one
 		patience = 5 * time.Second
 	}
@@ -234,7 +235,7 @@ func (h *chaosFleet) rotated() {
 	h.t.Helper()
 	want := h.ca.last - 1
 	for _, n := range h.edges[:2] {
-		eventually(h.t, n.name+" serves a certificate that was rotated", func() bool {
+		waittest.Until(h.t, n.name+" serves a certificate that was rotated", func() bool {
 			c, err := tls.Dial("tcp", strings.TrimPrefix(n.at, "https://"), &tls.Config{RootCAs: h.ca.roots})
 			if err != nil {
 				return false
@@ -386,7 +387,7 @@ func (h *chaosFleet) change() (time.Time, string) {
 	name := fmt.Sprintf("Acme %x", rand.Uint64())
 	body := fmt.Sprintf(`{"name":%q,"url":"https://site-00.example/","niche":"tools","language":"en","public":true}`,
 		name)
-	eventually(h.t, "a brand is renamed", func() bool {
+	waittest.Until(h.t, "a brand is renamed", func() bool {
 		status, _, _, err := try("PUT", h.edges[rand.IntN(2)].at+"/api/admin/v1/brands/site-00", body, "Authorization",
 			"Bearer "+h.workload.admin)
 		return err == nil && status == http.StatusOK
@@ -397,7 +398,7 @@ func (h *chaosFleet) change() (time.Time, string) {
 // shown waits until an edge shows a name and returns how long that took.
 func (h *chaosFleet) shown(n *node, name string, since time.Time) time.Duration {
 	h.t.Helper()
-	eventually(h.t, n.name+" shows "+name, func() bool {
+	waittest.Until(h.t, n.name+" shows "+name, func() bool {
 		resp, err := h.client.Get(n.at + "/api/v1/score/site-00")
 		if err != nil {
 			return false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestKillWhileAClockAdvances kills a Fieldmark again and again while it advances the clock of a test world. The
@@ -71,14 +72,14 @@ func killClock(t *testing.T, record ...string) {
 	send(live, "PUT", fieldmark.PathTestClock, fmt.Sprintf(`{"now":%q}`, fieldmark.At(goal)), http.StatusAccepted, nil)
 	timers := func() int { return strings.Count(p.printed(), `"msg":"deadline"`) }
 	for range kills {
-		eventually(t, "some timers have fired", func() bool {
+		waittest.Until(t, "some timers have fired", func() bool {
 			return timers() >= missions/3 || clock().State == fieldmark.TestClockReady
 		})
 		p.kill()
 		p = start(t, dir, serve...)
 		base = p.logged("serve", "listen")
 	}
-	eventually(t, "the clock is at its goal", func() bool { return clock().State == fieldmark.TestClockReady })
+	waittest.Until(t, "the clock is at its goal", func() bool { return clock().State == fieldmark.TestClockReady })
 	if c.StoppedAt != nil || c.Now.Std().Before(goal) {
 		t.Errorf("the clock is %+v, want at %s", c, goal)
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 const (
@@ -39,7 +41,7 @@ func TestManyConnections(t *testing.T) {
 	p := start(t, t.TempDir(), append([]string{"serve", "--network-conns", "1000000", "--log-level", "INFO"},
 		freePorts("var")...)...)
 	base, debug := p.logged("serve", "listen"), p.logged("serve", "debug")
-	eventually(t, "the node is ready", func() bool {
+	waittest.Until(t, "the node is ready", func() bool {
 		status, _, _, err := try("GET", debug+"/readyz", "")
 		return err == nil && status == http.StatusOK
 	})
@@ -74,7 +76,7 @@ func TestManyConnections(t *testing.T) {
 	}
 	good("beside the idle ones")
 	for _, c := range conns[:min(1000, idle)] { // they still work
-		must(t, c.SetDeadline(time.Now().Add(waitLimit)))
+		must(t, c.SetDeadline(time.Now().Add(waittest.Limit)))
 		_, err := io.WriteString(c, "GET /robots.txt HTTP/1.1\r\nHost: a\r\n\r\n")
 		must(t, err)
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestDemo follows the README: start, open the pages, embed a badge, post and complete
@@ -66,7 +67,7 @@ func TestDemo(t *testing.T) {
 func demoStudy(t *testing.T, facts demo.Access) {
 	t.Helper()
 	var board fieldmark.VisibilityBoard
-	eventually(t, "the study of the demo is ranked", func() bool {
+	waittest.Until(t, "the study of the demo is ranked", func() bool {
 		status, _, body := ask(t, "GET",
 			facts.BaseURL+"/api/v1/leaderboard?basis=visibility&niche=independent-shops", "")
 		return status == 200 && json.Unmarshal([]byte(body), &board) == nil &&
@@ -83,7 +84,7 @@ func demoStudy(t *testing.T, facts demo.Access) {
 	}
 	for i := range demo.Sites() { // those that demoVerify recomputes are among them
 		path := fieldmark.PathScore + string(demo.Sites()[i].Slug)
-		eventually(t, "scores show the study", func() bool {
+		waittest.Until(t, "scores show the study", func() bool {
 			status, _, body := ask(t, "GET", facts.BaseURL+path, "")
 			return status == 200 && strings.Contains(body, string(board.Study.Digest)) &&
 				strings.Contains(body, `"memoryRate":{`)
@@ -92,12 +93,12 @@ func demoStudy(t *testing.T, facts demo.Access) {
 	first := string(board.Items[0].Slug)
 	for _, path := range []string{"/niches/independent-shops", "/brands/" + first,
 		"/?basis=visibility&niche=independent-shops"} {
-		eventually(t, path+" plots the study", func() bool {
+		waittest.Until(t, path+" plots the study", func() bool {
 			status, _, page := ask(t, "GET", facts.BaseURL+path, "")
 			return status == 200 && strings.Contains(page, first) && strings.Contains(page, `<svg class="whisker`)
 		})
 	}
-	eventually(t, "the page of the brand shows the studies over time, and where the model changed", func() bool {
+	waittest.Until(t, "the page of the brand shows the studies over time, and where the model changed", func() bool {
 		status, _, page := ask(t, "GET", facts.BaseURL+"/brands/"+first, "")
 		return status == 200 && strings.Count(page, `class="chart series"`) == 5 && // 3 engines name it, 2 cite it
 			strings.Count(page, "the model is <b>fieldmark-fake-1</b> in place of fieldmark-fake-0") == 2
@@ -108,7 +109,7 @@ func demoStudy(t *testing.T, facts demo.Access) {
 func demoBoard(t *testing.T, facts demo.Access) fieldmark.Board {
 	t.Helper()
 	var board fieldmark.Board
-	eventually(t, "every site is on the board or has a reason not to be", func() bool {
+	waittest.Until(t, "every site is on the board or has a reason not to be", func() bool {
 		status, _, body := ask(t, "GET", facts.BaseURL+"/api/v1/leaderboard?limit=100", "")
 		must(t, json.Unmarshal([]byte(body), &board))
 		return status == 200 && board.Total == len(demo.Sites())-1 // one site cannot be reached

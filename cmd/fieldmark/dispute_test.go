@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // newSite returns the address of a website of one page.
@@ -44,7 +45,7 @@ func TestDisputeCommands(t *testing.T) {
 		return got
 	}
 	run("acme is registered", "brand", "add", "Acme", site)
-	eventually(t, "acme has a page", func() bool {
+	waittest.Until(t, "acme has a page", func() bool {
 		status, _, body := ask(t, "GET", base+"/brands/acme", "")
 		return status == 200 && strings.Contains(body, "Audited")
 	})

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestSplit runs an origin and two edges as separate processes, and stops the origin.
@@ -25,7 +27,7 @@ func TestSplit(t *testing.T) {
 		edges = append(edges, p.logged("edge", "listen"))
 		nodes = append(nodes, p)
 		debug := p.logged("edge", "debug")
-		eventually(t, "the edge is ready", func() bool {
+		waittest.Until(t, "the edge is ready", func() bool {
 			status, _, _, err := try("GET", debug+"/readyz", "")
 			return err == nil && status == 200
 		})
@@ -54,9 +56,9 @@ func TestSplit(t *testing.T) {
 		}
 	}
 	put(edges[0], "Acme")
-	eventually(t, "both edges show the brand", shows("Acme"))
+	waittest.Until(t, "both edges show the brand", shows("Acme"))
 	put(edges[1], "Acme Two")
-	eventually(t, "both edges show the change", shows("Acme Two"))
+	waittest.Until(t, "both edges show the change", shows("Acme Two"))
 
 	origin.kill()
 	for _, base := range edges {

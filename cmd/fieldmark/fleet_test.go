@@ -15,6 +15,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // fleet is an origin, three edges and their shared Redis, each in one process.
@@ -44,7 +45,7 @@ func newFleet(t testing.TB) *fleet {
 		f.debug = append(f.debug, p.logged("edge", "debug"))
 	}
 	for _, debug := range f.debug {
-		eventually(t, "the edge is ready", func() bool {
+		waittest.Until(t, "the edge is ready", func() bool {
 			status, _, _, err := try("GET", debug+"/readyz", "")
 			return err == nil && status == 200
 		})
@@ -66,7 +67,7 @@ func (f *fleet) put(slug, name string) {
 // shows waits until an edge returns a name, and returns the delay.
 func (f *fleet) shows(edge, slug, name string) time.Duration {
 	began := time.Now()
-	eventually(f.t, edge+" shows "+name, func() bool {
+	waittest.Until(f.t, edge+" shows "+name, func() bool {
 		_, _, score, err := try("GET", edge+"/api/v1/score/"+slug, "")
 		if err != nil || !strings.Contains(score, strconv.Quote(name)) {
 			return false
@@ -188,9 +189,9 @@ func (f *fleet) testCold(t *testing.T) {
 		}
 		wg.Wait()
 		took := time.Since(began)
-		eventually(t, "every edge applied the purge",
+		waittest.Until(t, "every edge applied the purge",
 			func() bool { return f.counter(eventsApplied) >= applied+len(f.edges) })
-		eventually(t, "it was filled", func() bool {
+		waittest.Until(t, "it was filled", func() bool {
 			return f.counter(redisFills) > before || f.redisTrouble() > trouble
 		})
 		n := f.counter(redisFills) - before
@@ -214,14 +215,14 @@ func (f *fleet) testPurge(t *testing.T) {
 	} {
 		before := purged()
 		f.purge(body)
-		eventually(t, "every edge did "+body, func() bool { return purged() >= before+len(f.edges) })
+		waittest.Until(t, "every edge did "+body, func() bool { return purged() >= before+len(f.edges) })
 		for _, edge := range f.edges {
 			for _, path := range []string{"/api/badge/acme", "/api/v1/score/acme", "/brands/acme", "/",
 				"/api/v1/leaderboard"} {
 				if status, _, answer := ask(t, "GET", edge+path, ""); status != 200 {
 					t.Errorf("%s after %s: %d %s", path, body, status, answer)
 				}
-				eventually(t, path+" is cached again after "+body, func() bool {
+				waittest.Until(t, path+" is cached again after "+body, func() bool {
 					_, head, _ := ask(t, "GET", edge+path, "")
 					return head.Get("Cache-Status") == "fieldmark; hit"
 				})

@@ -15,7 +15,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge/eventlog"
-	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/client"
 )
 
@@ -214,7 +214,7 @@ func (s *simulation) startFollowers(url string) *followers {
 		})
 	}
 	if url != "" {
-		eventually(t, "all followers read the stream", func() bool {
+		waittest.Until(t, "all followers read the stream", func() bool {
 			return !slices.ContainsFunc(f.all, func(one *simFollower) bool { return !one.streaming.Load() })
 		})
 	}
@@ -280,7 +280,7 @@ func (f *followers) check() {
 		if at = page.Next(at); at.Number < page.Head {
 			continue
 		}
-		cachetest.Until(t, "all followers are at the head of the log", func() bool {
+		waittest.Until(t, "all followers are at the head of the log", func() bool {
 			return !slices.ContainsFunc(f.all, func(one *simFollower) bool { return one.at.Load() < at.Number })
 		})
 		break

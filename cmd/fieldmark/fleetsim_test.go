@@ -26,6 +26,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/job"
 	"github.com/fieldmark/fieldmark/origin/standing"
@@ -150,7 +151,7 @@ func (s *simulation) populate() {
 	go func() { done <- standings.Run(computing) }()
 	plan, err := st.ModulePlan(ctx)
 	must(t, err)
-	eventually(t, "the models have standings", func() bool {
+	waittest.Until(t, "the models have standings", func() bool {
 		late, err := st.StandingsLate(ctx, plan.Digest, time.Now())
 		must(t, err)
 		return !late
@@ -277,7 +278,7 @@ func startReplica(t testing.TB, of *cachetest.Redis, args ...string) *cachetest.
 	r := cachetest.StartRedis(t, args...)
 	host, port, _ := strings.Cut(of.Addr, ":")
 	r.Do("REPLICAOF", host, port)
-	cachetest.Until(t, "the replica is connected", func() bool {
+	waittest.Until(t, "the replica is connected", func() bool {
 		return strings.Contains(r.Do("INFO", "replication"), "master_link_status:up")
 	})
 	return r

@@ -18,6 +18,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // readCertificate reads the development certificate of a node.
@@ -35,7 +36,7 @@ func http3Client(t testing.TB, cert *x509.Certificate) *http.Client {
 	roots := x509.NewCertPool()
 	roots.AddCert(cert)
 	transport := &http3.Transport{TLSClientConfig: &tls.Config{RootCAs: roots},
-		QUICConfig: &quic.Config{HandshakeIdleTimeout: waitLimit}}
+		QUICConfig: &quic.Config{HandshakeIdleTimeout: waittest.Limit}}
 	t.Cleanup(func() { transport.Close() })
 	return &http.Client{Transport: transport, Timeout: time.Minute}
 }
@@ -127,7 +128,7 @@ func TestInheritedDatagramSocket(t *testing.T) {
 	p.kill()
 	p = run()
 	p.logged("serve", "listen")
-	eventually(t, "the client reaches the new process", func() bool { return get() == nil })
+	waittest.Until(t, "the client reaches the new process", func() bool { return get() == nil })
 	p.stop()
 	datagram.Close()
 	stream.Close()

@@ -14,6 +14,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // watched is an origin with its receiver, an edge, Redis and PostgreSQL, each of which is
@@ -51,7 +52,7 @@ func (w *watched) shows(code fieldmark.IssueCode, kill, meanwhile, revive func()
 	w.t.Helper()
 	began := time.Now()
 	kill()
-	eventually(w.t, string(code), func() bool { return slices.Contains(w.issues(), string(code)) })
+	waittest.Until(w.t, string(code), func() bool { return slices.Contains(w.issues(), string(code)) })
 	seen := time.Since(began)
 	meanwhile()
 	revive()
@@ -63,7 +64,7 @@ func (w *watched) shows(code fieldmark.IssueCode, kill, meanwhile, revive func()
 
 func (w *watched) clear() {
 	w.t.Helper()
-	eventually(w.t, "no issue is left", func() bool {
+	waittest.Until(w.t, "no issue is left", func() bool {
 		status, _, body, err := try("GET", w.at+"/api/admin/v1/issues", "", "Authorization", "Bearer "+w.admin)
 		return err == nil && status == 200 && strings.Contains(body, `"data":[]`)
 	})
@@ -106,7 +107,7 @@ func TestIssuesOfProcesses(t *testing.T) {
 			"--debug-listen", "127.0.0.1:0")
 	}
 	edge := startEdge()
-	eventually(t, "the edge has reported", func() bool {
+	waittest.Until(t, "the edge has reported", func() bool {
 		_, _, body, err := try("GET", w.at+"/api/admin/v1/modules/status", "", "Authorization", "Bearer "+w.admin)
 		return err == nil && strings.Contains(body, `"nod_`)
 	})
@@ -123,7 +124,7 @@ func TestIssuesOfProcesses(t *testing.T) {
 		_ = hook.server.Close()
 		tries := 0
 		for range 6 { // one more than open the circuit
-			eventually(t, "a mission is created", func() bool {
+			waittest.Until(t, "a mission is created", func() bool {
 				tries++
 				status, _, body := ask(t, "POST", w.at+"/api/public/v1/missions", missionJSON(fmt.Sprint(tries)),
 					"Authorization", "Bearer "+w.account)
@@ -135,7 +136,7 @@ func TestIssuesOfProcesses(t *testing.T) {
 		}
 	}, func() {}, func() { hook.start(t) })
 	w.shows(fieldmark.IssueRedisUnavailable, redis.Kill, func() {
-		eventually(t, "top prints the issue and a chart", func() bool { // it waits three seconds for a screen
+		waittest.Until(t, "top prints the issue and a chart", func() bool { // it waits three seconds for a screen
 			out := runOnce(t, dir, "top", "--once", "--node", w.at, "--url", w.at, "--admin-key", w.admin)
 			return strings.Contains(out, "Redis does not answer 1 of 1 edge") && strings.Contains(out, "▁▁▁")
 		})
@@ -143,7 +144,7 @@ func TestIssuesOfProcesses(t *testing.T) {
 	w.shows(fieldmark.IssueEdgeUnseen, edge.kill, func() {}, func() { edge = startEdge() })
 	pg.Outage(func() {
 		began := time.Now()
-		eventually(t, "the database is listed", func() bool {
+		waittest.Until(t, "the database is listed", func() bool {
 			return slices.Contains(w.issues(), string(fieldmark.IssueDatabaseUnavailable))
 		})
 		t.Logf("database_unavailable: listed after %v", time.Since(began).Round(time.Millisecond))

@@ -20,6 +20,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -96,7 +97,7 @@ func killing(t *testing.T, record ...string) {
 	p := start(t, dir, serve...)
 	base := p.logged("serve", "listen")
 	if orphan != "" {
-		eventually(t, "the sweep deletes the file without a row", func() bool {
+		waittest.Until(t, "the sweep deletes the file without a row", func() bool {
 			_, err := os.Stat(orphan)
 			return errors.Is(err, fs.ErrNotExist)
 		})
@@ -135,7 +136,7 @@ func (s *workload) killUpload(dir string, serve []string, mission string) (file 
 	p := start(t, dir, serve...)
 	base := p.logged("serve", "listen")
 	var m fieldmark.Mission
-	eventually(t, "there is a mission for the attachment", func() (ok bool) {
+	waittest.Until(t, "there is a mission for the attachment", func() (ok bool) {
 		m, ok = s.send(base, attempt{"/api/public/v1/missions", missionJSON(mission), "create-" + mission},
 			http.StatusCreated)
 		return ok
@@ -159,7 +160,7 @@ func (s *workload) killUpload(dir string, serve []string, mission string) (file 
 		}
 	}()
 	files := filepath.Join(dir, "var", "objects", "attachments", "*", "att_*")
-	eventually(t, "the file is durable", func() bool {
+	waittest.Until(t, "the file is durable", func() bool {
 		found, err := filepath.Glob(files)
 		must(t, err)
 		if len(found) == 1 && !strings.HasSuffix(found[0], objects.PartialSuffix) {
@@ -240,7 +241,7 @@ func (s *workload) blow(base string, requests int64, kill func()) {
 			}
 		})
 	}
-	eventually(s.t, "the workload has sent its requests", func() bool { return s.sent.Load() >= enough })
+	waittest.Until(s.t, "the workload has sent its requests", func() bool { return s.sent.Load() >= enough })
 	kill()
 	close(stop)
 	wg.Wait()
@@ -453,9 +454,9 @@ func (s *workload) drain() {
 		}
 		if messages != seen {
 			seen, last = messages, time.Now()
-		} else if time.Since(last) > waitLimit {
-			s.t.Fatalf("nothing arrived for %v; %d missions of %d lack events, such as %s", waitLimit, len(missing),
-				len(s.created), missing[0])
+		} else if time.Since(last) > waittest.Limit {
+			s.t.Fatalf("nothing arrived for %v; %d missions of %d lack events, such as %s", waittest.Limit,
+				len(missing), len(s.created), missing[0])
 		}
 		<-tick.C
 	}

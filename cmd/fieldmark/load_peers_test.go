@@ -12,6 +12,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // smallCache is a tenth of the bytes that the rounds with misses request.
@@ -48,7 +49,7 @@ func startMissing(b *testing.B, origin, token string) (nodes []served) {
 func startEdge(b *testing.B, origin, token string, args ...string) *process {
 	p := start(b, b.TempDir(), append([]string{"edge", "--origin", origin, "--node-token", token,
 		"--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0"}, args...)...)
-	eventually(b, "the edge is ready", func() bool {
+	waittest.Until(b, "the edge is ready", func() bool {
 		status, _, _, err := try("GET", p.logged("edge", "debug")+"/readyz", "")
 		return err == nil && status == 200
 	})
@@ -85,7 +86,7 @@ func startPeer(b *testing.B, p peer, edge string) (served, bool) {
 	cmd := exec.Command(path, args...)
 	must(b, cmd.Start())
 	b.Cleanup(func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Wait() })
-	eventually(b, fmt.Sprintf("%s listens", p.name), func() bool {
+	waittest.Until(b, fmt.Sprintf("%s listens", p.name), func() bool {
 		c, err := net.Dial("tcp", addr)
 		if err == nil {
 			_ = c.Close()

@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/client"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -134,7 +135,7 @@ func startLogFleet(t *testing.T) *logFleet {
 		f.addBrand()
 	}
 	for _, e := range f.edges {
-		eventually(t, e.name+" follows the stream", func() bool {
+		waittest.Until(t, e.name+" follows the stream", func() bool {
 			return f.value(e.debug, `fieldmark_edge_log_source{source="stream"}`) == 1 &&
 				f.value(e.debug, "fieldmark_edge_ready") == 1
 		})
@@ -163,7 +164,7 @@ func (f *logFleet) addBrand() {
 	f.mu.Lock()
 	b := &logBrand{slug: fmt.Sprint("log-", f.retired+len(f.brands))}
 	f.mu.Unlock()
-	eventually(f.t, "a brand is added", func() bool { return f.put(b.slug, 1) == nil })
+	waittest.Until(f.t, "a brand is added", func() bool { return f.put(b.slug, 1) == nil })
 	b.acked = []ack{{1, time.Now()}}
 	f.mu.Lock()
 	f.brands = append(f.brands, b)
@@ -306,7 +307,7 @@ func (f *logFleet) quiesce(do func(head int64)) {
 	defer f.writing.Unlock()
 	head := f.events(0)
 	for _, e := range f.edges {
-		eventually(f.t, e.name+" has the whole log", func() bool {
+		waittest.Until(f.t, e.name+" has the whole log", func() bool {
 			return f.value(e.debug, "fieldmark_edge_event") >= float64(head)
 		})
 	}
@@ -322,7 +323,7 @@ func (f *logFleet) events(after int64) (n int64) {
 	}
 	for {
 		var page fieldmark.EventPage
-		eventually(f.t, "an origin sends the log", func() (ok bool) {
+		waittest.Until(f.t, "an origin sends the log", func() (ok bool) {
 			var err error
 			page, err = f.internal.Events(f.t.Context(), at, 0)
 			return err == nil
@@ -386,7 +387,7 @@ func (f *logFleet) observed() (what string, late int) {
 // primary returns the Redis that is the primary now, and one of its replicas.
 func (f *logFleet) primary() (primary, replica *cachetest.Redis) {
 	f.t.Helper()
-	eventually(f.t, "Redis has a primary with replicas", func() bool {
+	waittest.Until(f.t, "Redis has a primary with replicas", func() bool {
 		for i, r := range f.redis {
 			if info := r.Do("INFO", "replication"); strings.Contains(info, "role:master") &&
 				strings.Contains(info, "state=online") {
@@ -402,7 +403,7 @@ func (f *logFleet) primary() (primary, replica *cachetest.Redis) {
 // holder returns the origin that writes the stream.
 func (f *logFleet) holder() (holder *logOrigin) {
 	f.t.Helper()
-	eventually(f.t, "an origin writes the stream", func() bool {
+	waittest.Until(f.t, "an origin writes the stream", func() bool {
 		for _, o := range f.origins {
 			if f.value(o.debug, "fieldmark_mirror_fence") > 0 {
 				holder = o
@@ -537,7 +538,7 @@ func (f *logFleet) promote() {
 	}
 	head := f.events(0)
 	for _, e := range f.edges {
-		eventually(t, e.name+" shows what will be lost", func() bool {
+		waittest.Until(t, e.name+" shows what will be lost", func() bool {
 			return f.value(e.debug, "fieldmark_edge_event") >= float64(head)
 		})
 	}
@@ -559,11 +560,11 @@ func (f *logFleet) promote() {
 		f.mu.Unlock()
 	}
 	// An origin gives the new primary its first number again.
-	eventually(t, "origins write to the new primary", func() bool { return f.put("after-promotion", 1) == nil })
+	waittest.Until(t, "origins write to the new primary", func() bool { return f.put("after-promotion", 1) == nil })
 	began := time.Now()
 	for _, e := range f.edges {
 		for _, b := range brands {
-			eventually(t, e.name+" shows what the new primary has", func() bool {
+			waittest.Until(t, e.name+" shows what the new primary has", func() bool {
 				version, err := f.shown(e, b.slug)
 				return err == nil && version == b.acked[0].version // nothing is written meanwhile
 			})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/internal/testkit/wasmtest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -82,7 +83,7 @@ func newModuleFleet(t testing.TB) *moduleFleet {
 		f.processes = append(f.processes, p)
 		f.edges = append(f.edges, p.logged("edge", "listen"))
 		debug := p.logged("edge", "debug")
-		eventually(t, "the edge is ready", func() bool {
+		waittest.Until(t, "the edge is ready", func() bool {
 			status, _, _, err := try("GET", debug+"/readyz", "")
 			return err == nil && status == 200
 		})
@@ -135,7 +136,7 @@ func (f *moduleFleet) score(edge string, site int) (s fieldmark.Score) {
 func (f *moduleFleet) everywhere(d fieldmark.Digest, top fieldmark.Milli) {
 	f.t.Helper()
 	for _, edge := range f.edges {
-		eventually(f.t, edge+" scores by "+string(d), func() bool {
+		waittest.Until(f.t, edge+" scores by "+string(d), func() bool {
 			if f.score(edge, 0).Module.Digest != d {
 				return false
 			}
@@ -251,7 +252,7 @@ func TestModuleFleet(t *testing.T) {
 	t.Run("canary", func(t *testing.T) {
 		f.must("module", "activate", string(second), "--canary", "40%")
 		for _, edge := range f.edges {
-			eventually(t, "some are on trial", func() bool { return f.onTrial(edge, second) > 3 })
+			waittest.Until(t, "some are on trial", func() bool { return f.onTrial(edge, second) > 3 })
 			if n := f.onTrial(edge, second); n > 22 {
 				t.Errorf("%d of %d on trial", n, f.sites)
 			}
@@ -263,11 +264,11 @@ func TestModuleFleet(t *testing.T) {
 				t.Errorf("ranked otherwise: %v", err)
 			}
 		}
-		eventually(t, "the status tells",
+		waittest.Until(t, "the status tells",
 			func() bool { return strings.Count(f.must("module", "status"), " 40 %") == 4 })
 		f.must("module", "rollback")
 		for _, edge := range f.edges {
-			eventually(t, "none is on trial", func() bool { return f.onTrial(edge, second) == 0 })
+			waittest.Until(t, "none is on trial", func() bool { return f.onTrial(edge, second) == 0 })
 		}
 	})
 	t.Run("a module goes wrong", f.goesWrong)
@@ -300,7 +301,7 @@ func (f *moduleFleet) goesWrong(t *testing.T) {
 		t.Errorf("activate after a preview with faults printed %q, want a warning", printed)
 	}
 	var status fieldmark.ModuleStatus
-	eventually(t, "every edge has taken it back", func() bool {
+	waittest.Until(t, "every edge has taken it back", func() bool {
 		must(t, json.Unmarshal([]byte(f.must("module", "status", "--json")), &status))
 		n := 0
 		for _, node := range status.Nodes {
@@ -345,7 +346,7 @@ func (f *moduleFleet) swaps(t *testing.T, first, second fieldmark.Digest) {
 	readers.Wait()
 	var after []float64
 	if !raceDetector { // the race detector keeps memory
-		eventually(t, "no edge holds a tenth more than halfway", func() bool {
+		waittest.Until(t, "no edge holds a tenth more than halfway", func() bool {
 			after = f.memory()
 			for i := range after {
 				if after[i] > 1.1*settled[i] {

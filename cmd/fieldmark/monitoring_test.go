@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestMetricsTable compares the runbook's table of metrics with those of a node, and
@@ -22,7 +24,7 @@ func TestMetricsTable(t *testing.T) {
 	key := newKeyAt(t, dir, nil, "mission:create", "admin:*")
 	p := start(t, dir, append([]string{"serve", "--public-api"}, freePorts("var")...)...)
 	base, debug := p.logged("serve", "listen"), p.logged("serve", "debug")
-	eventually(t, "the node is ready", func() bool {
+	waittest.Until(t, "the node is ready", func() bool {
 		status, _, _, err := try("GET", debug+"/readyz", "")
 		return err == nil && status == http.StatusOK
 	})
@@ -32,7 +34,7 @@ func TestMetricsTable(t *testing.T) {
 		`{"name":"Acme","url":"https://acme.example/","niche":"tools","language":"en","public":true}`, "Authorization",
 		"Bearer "+key)
 	var text string
-	eventually(t, "the metrics tell of the mission and of the purge", func() bool {
+	waittest.Until(t, "the metrics tell of the mission and of the purge", func() bool {
 		_, _, text = ask(t, "GET", debug+"/metrics", "")
 		return regexp.MustCompile(
 			`(?s)fieldmark_edge_purge_lag_seconds_count [1-9].*fieldmark_events_total\{type="mission.created"\} ` +

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -38,7 +39,7 @@ func (d *console) operate(browser *browsertest.Browser, v browsertest.View) {
 		return html
 	}
 	fails := receiver.URL + "/old: answers 500"
-	eventually(t, "the overview names the receiver", func() bool { return strings.Contains(overview(), fails) })
+	waittest.Until(t, "the overview names the receiver", func() bool { return strings.Contains(overview(), fails) })
 	w.tab.Go(t, d.base+"/admin")
 
 	shows := func(text string) string { return `document.body.textContent.includes("` + text + `")` }
@@ -53,14 +54,14 @@ func (d *console) operate(browser *browsertest.Browser, v browsertest.View) {
 	w.tab.Do(t, "press the space bar", chromedp.KeyEvent(" "))
 	w.push("button[value=recover]", "the replay has started", shows("Replay started."))
 	w.tab.Go(t, d.base+"/admin") // the page of the endpoint updates itself, which would end a request of it
-	eventually(t, "the message is delivered", func() bool {
+	waittest.Until(t, "the message is delivered", func() bool {
 		var states string
 		w.tab.Eval(t, `fetch("`+page+`?type=mission.created").then(r => r.text()).then(html =>
 			[...new DOMParser().parseFromString(html, "text/html").querySelectorAll(
 				"section[aria-labelledby=messages] tbody .state")].map(e => e.textContent).join())`, &states)
 		return states == "done"
 	})
-	eventually(t, "the overview is clear", func() bool { return !strings.Contains(overview(), receiver.URL) })
+	waittest.Until(t, "the overview is clear", func() bool { return !strings.Contains(overview(), receiver.URL) })
 	for _, finding := range w.tab.Trouble() {
 		t.Errorf("the operator, %+v: %s", v, finding)
 	}

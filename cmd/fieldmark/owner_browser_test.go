@@ -17,6 +17,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -306,7 +307,7 @@ func siteFile(t *testing.T, u *url.URL) string {
 func (v *ownerVisit) receive(d *console, secret string) {
 	d.t.Helper()
 	var got received
-	eventually(d.t, "the endpoint receives score.changed", func() bool {
+	waittest.Until(d.t, "the endpoint receives score.changed", func() bool {
 		select {
 		case got = <-v.received:
 			return strings.Contains(string(got.body), `"score.changed"`)

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestMain makes the test binary the program too, under the name fieldmark.
@@ -59,10 +61,6 @@ func usePlainProgram(t testing.TB, env *testscript.Env) {
 	t.Helper()
 	env.Setenv("PATH", filepath.Dir(program(t))+string(filepath.ListSeparator)+env.Getenv("PATH"))
 }
-
-// waitLimit is how long a test waits for something that must happen. Only a failure takes
-// so long: four busy loops beside the race detector make seconds of milliseconds.
-const waitLimit = 2 * time.Minute
 
 // process is a running fieldmark.
 type process struct {
@@ -171,7 +169,7 @@ func (p *process) printed() string {
 // waitFor waits until the process has printed text.
 func (p *process) waitFor(text string) {
 	p.t.Helper()
-	deadline := time.After(waitLimit)
+	deadline := time.After(waittest.Limit)
 	for !strings.Contains(p.printed(), text) {
 		select {
 		case <-p.new:
@@ -212,7 +210,7 @@ func (p *process) stop() {
 	must(p.t, p.cmd.Process.Signal(os.Interrupt))
 	select {
 	case <-p.done:
-	case <-time.After(waitLimit):
+	case <-time.After(waittest.Limit):
 		must(p.t, p.cmd.Process.Signal(syscall.SIGQUIT)) // prints its goroutines
 		<-p.done
 		p.t.Fatalf("%v did not stop:\n%s", p.cmd.Args, p.printed())
@@ -267,21 +265,6 @@ func try(method, url, body string, header ...string) (int, http.Header, string, 
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
 	return resp.StatusCode, resp.Header, string(raw), err
-}
-
-// eventually waits for a condition that another process brings about.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(waitLimit)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("waited two minutes until %s", what)
-		case <-tick.C:
-		}
-	}
 }
 
 // freePorts returns the settings for several Fieldmarks on one machine.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/internal/testkit/browsertest"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // haproxyConfig forwards connections to TLS and to plain HTTP, with the headers of the PROXY
@@ -72,7 +73,7 @@ func TestHAProxy(t *testing.T) {
 		transport.Protocols.SetHTTP1(protocol == "HTTP/1.1")
 		transport.Protocols.SetHTTP2(protocol == "HTTP/2.0")
 		client := &http.Client{Transport: transport, Timeout: time.Minute}
-		eventually(t, "the edge answers through HAProxy over "+protocol, func() bool {
+		waittest.Until(t, "the edge answers through HAProxy over "+protocol, func() bool {
 			resp, err := client.Get("https://" + secure + "/status")
 			if err != nil {
 				return false
@@ -100,7 +101,7 @@ func TestHAProxy(t *testing.T) {
 		resp.Body.Close()
 		t.Errorf("a connection without a header got %d", resp.StatusCode)
 	}
-	eventually(t, "the metrics count one bad header", func() bool {
+	waittest.Until(t, "the metrics count one bad header", func() bool {
 		_, _, text := ask(t, "GET", p.logged("serve", "debug")+"/metrics", "")
 		return strings.Contains(text, "fieldmark_edge_proxy_headers_rejected_total 1\n")
 	})
@@ -135,10 +136,10 @@ func TestAccessLog(t *testing.T) {
 		resp.Body.Close()
 	}
 	get("/nowhere?before")
-	eventually(t, "the request is logged", func() bool { return readFile(t, dir, "access.log") != "" })
+	waittest.Until(t, "the request is logged", func() bool { return readFile(t, dir, "access.log") != "" })
 	must(t, os.Rename(filepath.Join(dir, "access.log"), filepath.Join(dir, "old.log")))
 	must(t, p.cmd.Process.Signal(syscall.SIGHUP))
-	eventually(t, "the log is opened again", func() bool {
+	waittest.Until(t, "the log is opened again", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "access.log"))
 		return err == nil
 	})

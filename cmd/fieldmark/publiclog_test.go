@@ -22,6 +22,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/internal/translog"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/keyring"
@@ -70,7 +71,7 @@ func (s *logServer) start(leaves int64) {
 	s.p = start(s.t, s.dir, append(args, s.record...)...)
 	base := s.p.logged("serve", "listen")
 	s.at.Store(&base)
-	eventually(s.t, "it is ready", func() bool {
+	waittest.Until(s.t, "it is ready", func() bool {
 		status, _, _, err := try("GET", s.base()+"/readyz", "")
 		return err == nil && status == http.StatusOK
 	})
@@ -92,7 +93,7 @@ func (s *logServer) logs() []fieldmark.PublicLog {
 // until waits until the newest log has so many leaves.
 func (s *logServer) until(leaves int64) {
 	s.t.Helper()
-	eventually(s.t, fmt.Sprintf("the log has %d leaves", leaves), func() bool {
+	waittest.Until(s.t, fmt.Sprintf("the log has %d leaves", leaves), func() bool {
 		all := s.logs()
 		if len(all) > 0 && all[0].Size > leaves {
 			s.t.Fatalf("the log has %d leaves, want %d", all[0].Size, leaves)

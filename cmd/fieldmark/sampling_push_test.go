@@ -13,6 +13,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/cmd/fieldmark/demo"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/visibility/engine/fake"
 	"github.com/fieldmark/fieldmark/origin/visibility/plan"
 	"github.com/fieldmark/fieldmark/origin/visibility/sampler"
@@ -129,7 +130,7 @@ func TestSamplingPush(t *testing.T) {
 	if out := run("", 0, "push", study, "--data", "var"); !strings.Contains(out, "1 known already") {
 		t.Errorf("push again: %s", out)
 	}
-	eventually(t, "the server has the counts", func() bool {
+	waittest.Until(t, "the server has the counts", func() bool {
 		cmd := exec.Command(program(t), "visibility", "verify", study, "--url", facts.BaseURL)
 		out, err := cmd.CombinedOutput()
 		return err == nil && strings.Contains(string(out), "has these counts")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestNoSecretInLogs runs an origin and an edge at the DEBUG level with every kind of
@@ -55,7 +56,7 @@ func TestNoSecretInLogs(t *testing.T) {
 		"127.0.0.1:0",
 		"--redis-url", "redis://:" + secrets["password of Redis"] + "@" + porttest.Address(t)}, token)...)
 	base, debug := e.logged("edge", "listen"), e.logged("edge", "debug")
-	eventually(t, "the edge is ready", func() bool {
+	waittest.Until(t, "the edge is ready", func() bool {
 		status, _, _, err := try("GET", debug+"/readyz", "")
 		return err == nil && status == http.StatusOK
 	})

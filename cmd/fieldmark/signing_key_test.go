@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestSigningKeys rotates and retires the keys of the auditor by command. The edge caches the
@@ -45,11 +47,11 @@ func TestSigningKeys(t *testing.T) {
 		return out
 	}
 	var first []string
-	eventually(t, "there is a key", func() bool {
+	waittest.Until(t, "there is a key", func() bool {
 		status, _, _ := ask(t, "GET", base+path, "")
 		return status == 200
 	})
-	eventually(t, "the edge caches the directory", func() bool {
+	waittest.Until(t, "the edge caches the directory", func() bool {
 		first = published()
 		_, head, _ := ask(t, "GET", base+path, "")
 		return strings.Contains(head.Get("Cache-Status"), "hit")
@@ -65,7 +67,7 @@ func TestSigningKeys(t *testing.T) {
 		t.Errorf("rotated:\n%s", out)
 	}
 	var both []string
-	eventually(t, "the edge has the new key", func() bool {
+	waittest.Until(t, "the edge has the new key", func() bool {
 		both = published()
 		return len(both) == 2 && both[0] == first[0]
 	})
@@ -73,7 +75,7 @@ func TestSigningKeys(t *testing.T) {
 		!strings.Contains(out, both[1]+"  active") {
 		t.Errorf("retired %s:\n%s", first[0], out)
 	}
-	eventually(t, "the edge dropped the retired key", func() bool {
+	waittest.Until(t, "the edge dropped the retired key", func() bool {
 		left := published()
 		return len(left) == 1 && left[0] == both[1]
 	})

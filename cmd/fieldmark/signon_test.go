@@ -17,6 +17,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 const providerSecret = "client-secret-4b1d0f9a77"
@@ -191,7 +192,7 @@ func TestSignOn(t *testing.T) {
 	root.get(link).wants(t, 502, link, "Acme is not available; try again later", "Password")
 	root.post("/admin/sign-in", url.Values{"user": {"root"}, "password": {adminPassword}}).wants(t, 200, "/admin")
 	startProvider(t, issuer, base+"/admin/sign-in/return")
-	eventually(t, "the provider is found", func() bool { return root.get(link).at.Host == issuer })
+	waittest.Until(t, "the provider is found", func() bool { return root.get(link).at.Host == issuer })
 
 	ann := newUserAgent(t, base)
 	back := ann.enter(link+"?next=/admin/api-keys", "sub", "a-1", "group", "staff", "group", "operators", "email",

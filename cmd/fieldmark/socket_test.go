@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestInheritedSocket acts as a service manager: it opens the socket, passes it on, and
@@ -37,7 +39,7 @@ func TestInheritedSocket(t *testing.T) {
 	if got := p.logged("serve", "listen"); got != base {
 		t.Errorf("it listens at %s, want the socket it was given, %s", got, base)
 	}
-	eventually(t, "the leaderboard is there", func() bool {
+	waittest.Until(t, "the leaderboard is there", func() bool {
 		status, _, _, err := try("GET", base+"/api/v1/leaderboard", "")
 		return err == nil && status == http.StatusOK
 	})

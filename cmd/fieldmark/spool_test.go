@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestSpoolProcesses sends missions through an edge with a spool while the origin is killed and comes back, and kills
@@ -38,7 +39,7 @@ func TestSpoolProcesses(t *testing.T) {
 	// recorded the key.
 	learn := func() {
 		debug := edge.logged("edge", "debug")
-		eventually(t, "the edge is ready", func() bool {
+		waittest.Until(t, "the edge is ready", func() bool {
 			status, _, _, err := try("GET", debug+"/readyz", "")
 			return err == nil && status == 200
 		})
@@ -91,7 +92,7 @@ func TestSpoolProcesses(t *testing.T) {
 		<-killed
 		edge = startEdge()
 		origin = startOrigin()
-		eventually(t, "the edge sends its spool", func() bool {
+		waittest.Until(t, "the edge sends its spool", func() bool {
 			_, _, body, err := try("GET", edge.logged("edge", "debug")+"/metrics", "")
 			// The spool may be empty: the edge was killed before it had accepted anything.
 			return err == nil && (!strings.Contains(body, "fieldmark_edge_spool_sent_total 0") ||
@@ -108,7 +109,7 @@ func TestSpoolProcesses(t *testing.T) {
 		if address == "" {
 			continue
 		}
-		eventually(t, id+" is decided", func() bool {
+		waittest.Until(t, id+" is decided", func() bool {
 			var in fieldmark.Intake
 			_, _, body, err := try("GET", base+address, "", "Authorization", "Bearer "+key)
 			return err == nil && json.Unmarshal([]byte(body), &in) == nil && in.State == fieldmark.IntakeMission
@@ -117,7 +118,7 @@ func TestSpoolProcesses(t *testing.T) {
 	count := map[string]int{}
 	for cursor := ""; ; {
 		var page fieldmark.List[fieldmark.Mission]
-		eventually(t, "the missions are listed", func() bool { // those above may have used up the limit of reads
+		waittest.Until(t, "the missions are listed", func() bool { // those above may have used up the limit of reads
 			status, _, body, err := try("GET", base+fieldmark.PathMissions+"?limit=200"+cursor, "", "Authorization",
 				"Bearer "+key)
 			if err != nil || status != 200 {

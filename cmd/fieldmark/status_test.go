@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestStatus checks the output of the status command and the metrics of a ready node.
@@ -12,7 +14,7 @@ func TestStatus(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir, append([]string{"serve"}, freePorts("var")...)...)
 	base, debug := p.logged("serve", "listen"), p.logged("serve", "debug")
-	eventually(t, "the node is ready", func() bool {
+	waittest.Until(t, "the node is ready", func() bool {
 		status, _, _, err := try("GET", debug+"/readyz", "")
 		return err == nil && status == http.StatusOK
 	})

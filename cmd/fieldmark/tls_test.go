@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestTLSSettings checks that settings of TLS that contradict each other end the program with
@@ -55,7 +56,7 @@ func TestSelfSigned(t *testing.T) {
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	var body string
-	eventually(t, "the node answers over TLS", func() bool {
+	waittest.Until(t, "the node answers over TLS", func() bool {
 		resp, err := client.Get("https://" + address + "/status")
 		if err != nil {
 			return false

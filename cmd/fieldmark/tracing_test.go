@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/internal/trace"
 )
 
@@ -65,7 +66,7 @@ func TestOneTrace(t *testing.T) {
 	e := start(t, dir, append([]string{"edge", "--origin", o.logged("origin", "listen"), "--listen", "127.0.0.1:0"},
 		token...)...)
 	base, debug := e.logged("edge", "listen"), e.logged("edge", "debug")
-	eventually(t, "the edge is ready", func() bool {
+	waittest.Until(t, "the edge is ready", func() bool {
 		status, _, _, err := try("GET", debug+"/readyz", "")
 		return err == nil && status == http.StatusOK
 	})
@@ -85,13 +86,13 @@ func TestOneTrace(t *testing.T) {
 	send("PUT", "/api/admin/v1/brands/acme",
 		`{"name":"Acme","url":"https://acme.example/","niche":"tools","language":"en","public":true}`, "Authorization",
 		admin)
-	eventually(t, "the edge scores the brand", func() bool {
+	waittest.Until(t, "the edge scores the brand", func() bool {
 		status, _, _, err := try("GET", base+"/api/v1/score/acme", "")
 		return err == nil && status == http.StatusOK
 	})
 	filled := "" // the trace in which the score was filled
 	// A process that stops exports its spans for two seconds only.
-	eventually(t, "the collector has the spans", func() bool {
+	waittest.Until(t, "the collector has the spans", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		has := func(id string, names ...string) bool {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/webhook"
 )
 
@@ -71,12 +72,12 @@ func TestWebhookCommands(t *testing.T) {
 	if said := command("enable", id, "--held", "deliver"); !strings.Contains(said, "enabled") {
 		t.Errorf("enable said:\n%s", said)
 	}
-	eventually(t, "what was held has arrived",
+	waittest.Until(t, "what was held has arrived",
 		func() bool { return strings.Count(command("deliveries", id), "mission.created  done") == 2 })
 	if said := command("resend", id, "--after-event", "0"); !strings.Contains(said, "queued 2") {
 		t.Errorf("resend said:\n%s", said)
 	}
-	eventually(t, "it has arrived again", func() bool { return got.Load() == 5 })
+	waittest.Until(t, "it has arrived again", func() bool { return got.Load() == 5 })
 	if said := command("rotate", id, "--signing", "v1"); !strings.Contains(said, webhook.SecretPrefix) {
 		t.Errorf("rotate said:\n%s", said)
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // TestDrainAborts drains a server whose handler waits for something else than its client: the
@@ -56,7 +58,7 @@ func TestDrainAborts(t *testing.T) {
 			}
 			if proto == "h2 reset" {
 				cancel()
-				waitFor(t, "the stream to end", func() bool { return s.streams() == 0 })
+				waittest.Until(t, "the stream ends", func() bool { return s.streams() == 0 })
 				return
 			}
 			if closed := s.Drain(0); closed != 1 {

@@ -13,11 +13,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // flooder is a client of raw frames.
@@ -165,9 +166,9 @@ func flood(t *testing.T, bucket string, n int, code http2.ErrCode, send func(f *
 	if err := get(); err != nil {
 		t.Errorf("another client, afterwards: %v", err)
 	}
-	waitFor(t, "the streams to end", func() bool { return working.Load() == 0 && s.Open() == 1 })
-	waitFor(t, "the goroutines to end", func() bool { return runtime.NumGoroutine() <= goroutines+1 })
-	waitFor(t, "the memory to be released", func() bool { return heap()-before < 2<<20 })
+	waittest.Until(t, "the streams end", func() bool { return working.Load() == 0 && s.Open() == 1 })
+	waittest.Until(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines+1 })
+	waittest.Until(t, "the memory is released", func() bool { return heap()-before < 2<<20 })
 }
 
 func heap() int64 {
@@ -176,16 +177,6 @@ func heap() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-// waitFor waits until ok returns true.
-func waitFor(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) { // only a failure takes so long
-			t.Fatalf("waited 2 minutes for %s", what)
-		}
-	}
 }
 
 // TestFloodRapidReset opens streams and resets them (CVE-2023-44487).
@@ -283,7 +274,7 @@ func TestManySettings(t *testing.T) {
 		}
 		got := http2.ErrCodeNo
 		// The server's SETTINGS, two acknowledgements of SETTINGS and one of PING.
-		waitFor(t, "an answer", func() bool {
+		waittest.Until(t, "an answer arrives", func() bool {
 			select {
 			case got = <-f.goAway:
 				return true

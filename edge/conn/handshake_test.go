@@ -16,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
@@ -199,7 +200,7 @@ func TestSilentSockets(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	waitFor(t, "the connections", func() bool { return s.Open()+int(rejected.Load()) == silent })
+	waittest.Until(t, "the connections are there", func() bool { return s.Open()+int(rejected.Load()) == silent })
 	resp, err := s.client().Get(s.url("/api/badge/acme"))
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/fieldmark/fieldmark/edge/conn/h3"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // quicFlooder is a client of raw frames over QUIC.
@@ -192,9 +193,9 @@ func floodQUIC(t *testing.T, bucket string, n int, code h3.Code, send func(f *qu
 	if err := get(); err != nil {
 		t.Errorf("another client, afterwards: %v", err)
 	}
-	waitFor(t, "the streams to end", func() bool { return working.Load() == 0 && s.Open() == 1 })
-	waitFor(t, "the goroutines to end", func() bool { return runtime.NumGoroutine() <= goroutines+4 })
-	waitFor(t, "the memory to be released", func() bool { return heap()-before < 2<<20 })
+	waittest.Until(t, "the streams end", func() bool { return working.Load() == 0 && s.Open() == 1 })
+	waittest.Until(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines+4 })
+	waittest.Until(t, "the memory is released", func() bool { return heap()-before < 2<<20 })
 }
 
 // TestFloodQUICResets opens streams and resets them, in each of the ways that there are.
@@ -399,7 +400,7 @@ func TestFloodInitials(t *testing.T) {
 		}
 		return n
 	}
-	waitFor(t, "clients to be asked for their address", func() bool { return retries() >= n/4 })
+	waittest.Until(t, "clients are asked for their address", func() bool { return retries() >= n/4 })
 	resp, err := s.client().Get(s.url("/api/badge/acme"))
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 	"github.com/fieldmark/fieldmark/edge/conn/h3"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // quicServer is a testServer that also speaks HTTP/3.
@@ -224,7 +225,7 @@ func TestEarlyData(t *testing.T) {
 	s := startQUIC(t, cfg)
 	s.tls.ClientSessionCache = tls.NewLRUClientSessionCache(1)
 	first := s.dialQUIC()
-	waitFor(t, "a session ticket and the handshake to be counted", func() bool {
+	waittest.Until(t, "a session ticket arrives and the handshake is counted", func() bool {
 		_, ok := s.tls.ClientSessionCache.Get(testHost)
 		mu.Lock()
 		defer mu.Unlock()
@@ -261,7 +262,7 @@ func TestEarlyData(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	waitFor(t, "the handshake to be counted", func() bool {
+	waittest.Until(t, "the handshake is counted", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return results[conn.HandshakeEarly] == 1 && results[conn.HandshakeFull] == 1
@@ -295,7 +296,7 @@ func TestHandshakeOfClosedConnection(t *testing.T) {
 	if _, err := ln.Accept(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "a session ticket, which follows the end of the handshake", func() bool {
+	waittest.Until(t, "a session ticket arrives, which follows the end of the handshake", func() bool {
 		_, ok := tickets.Get(testHost)
 		return ok
 	})
@@ -445,7 +446,7 @@ func TestQUICConns(t *testing.T) {
 			t.Errorf("Alt-Svc is left out with %d connections", len(all))
 		}
 		all = append(all, s.dialQUIC())
-		waitFor(t, "the connection to be counted", func() bool { return s.Open() == len(all) })
+		waittest.Until(t, "the connection is counted", func() bool { return s.Open() == len(all) })
 	}
 	if got := s.AltSvc(); got != "" {
 		t.Errorf("Alt-Svc is %q with as many connections as there may be", got)
@@ -456,7 +457,7 @@ func TestQUICConns(t *testing.T) {
 	}
 	for i, c := range all[:2] {
 		_ = c.CloseWithError(0, "")
-		waitFor(t, "the connection to end", func() bool { return s.Open() == 7-i })
+		waittest.Until(t, "the connection ends", func() bool { return s.Open() == 7-i })
 	}
-	waitFor(t, "Alt-Svc to return", func() bool { return s.AltSvc() != "" })
+	waittest.Until(t, "Alt-Svc returns", func() bool { return s.AltSvc() != "" })
 }

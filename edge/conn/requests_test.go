@@ -20,6 +20,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn/certs"
 	"github.com/fieldmark/fieldmark/edge/conn/h3"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // networkRequests is how many requests one network may have under way at a heldServer.
@@ -109,7 +110,7 @@ func (f *quicFlooder) ask(path string) *quic.Stream {
 // more, and that others are served.
 func (s *heldServer) checkLimit(t *testing.T) {
 	t.Helper()
-	waitFor(t, "all requests to end", func() bool { return s.streams() == 0 && s.held.Load() == 0 })
+	waittest.Until(t, "all requests end", func() bool { return s.streams() == 0 && s.held.Load() == 0 })
 	f, q := newFlooder(t, s.tcp), newQUICFlooder(t, s.quicServer)
 	for i := range networkRequests / 2 {
 		if err := f.request(uint32(2*i+1), "/held"); err != nil {
@@ -117,7 +118,7 @@ func (s *heldServer) checkLimit(t *testing.T) {
 		}
 		q.ask("/held")
 	}
-	waitFor(t, "the network to have its requests", func() bool {
+	waittest.Until(t, "the network has its requests", func() bool {
 		return s.held.Load() == networkRequests || f.refused.Load() > 0
 	})
 	served, rejected := s.served.Load(), fmt.Sprintf("reset %#x", uint64(h3.RequestRejected))
@@ -132,7 +133,7 @@ func (s *heldServer) checkLimit(t *testing.T) {
 	if err := f.request(201, "/api/badge/acme"); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "a hit to be answered", func() bool { return f.answers.Load() > 0 })
+	waittest.Until(t, "a hit is answered", func() bool { return f.answers.Load() > 0 })
 	if n := f.refused.Load(); n != refused {
 		t.Errorf("HTTP/2: %d requests above the limit were refused, want %d", n, refused)
 	}
@@ -147,7 +148,8 @@ func (s *heldServer) checkLimit(t *testing.T) {
 		t.Errorf("HTTP/3: an upload above the limit: %s, want %s", got, rejected)
 	}
 	// One that does not arrive at once is refused as well, and may be repeated.
-	waitFor(t, "a hit over HTTP/3 to be answered", func() bool { return answer(q.ask("/api/badge/acme")) == "200" })
+	waittest.Until(t, "a hit over HTTP/3 is answered",
+		func() bool { return answer(q.ask("/api/badge/acme")) == "200" })
 	if n := s.served.Load(); n != served {
 		t.Errorf("the handler got %d requests above the limit", n-served)
 	}
@@ -159,7 +161,7 @@ func (s *heldServer) checkLimit(t *testing.T) {
 	resp.Body.Close()
 	s.network.Store(&firstNetwork)
 	close(s.release)
-	waitFor(t, "the held requests to end", func() bool { return s.streams() == 0 })
+	waittest.Until(t, "the held requests end", func() bool { return s.streams() == 0 })
 	if got := answer(q.ask("/x")); got != "200" {
 		t.Errorf("HTTP/3: a request below the limit: %s", got)
 	}
@@ -167,7 +169,7 @@ func (s *heldServer) checkLimit(t *testing.T) {
 	if err := f.request(203, "/x"); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "a request below the limit to be answered", func() bool { return f.answers.Load() > answers })
+	waittest.Until(t, "a request below the limit is answered", func() bool { return f.answers.Load() > answers })
 }
 
 // TestNetworkRequests ends many requests in each of the ways that there are, which all must free
@@ -175,7 +177,7 @@ func (s *heldServer) checkLimit(t *testing.T) {
 func TestNetworkRequests(t *testing.T) {
 	const n = 3 * networkRequests
 	untilHeld := func(s *heldServer, want int64) {
-		waitFor(s.t.(*testing.T), "requests to be held", func() bool { return s.held.Load() == want })
+		waittest.Until(s.t, "requests are held", func() bool { return s.held.Load() == want })
 	}
 	for name, end := range map[string]func(t *testing.T, s *heldServer) error{
 		"none": func(*testing.T, *heldServer) error { return nil },
@@ -185,7 +187,8 @@ func TestNetworkRequests(t *testing.T) {
 				if err := f.request(uint32(2*i+1), "/x"); err != nil {
 					return err
 				}
-				waitFor(t, "an answer", func() bool { return f.answers.Load() == int64(i+1) && s.streams() == 0 })
+				waittest.Until(t, "an answer arrives",
+					func() bool { return f.answers.Load() == int64(i+1) && s.streams() == 0 })
 			}
 			return nil
 		},
@@ -200,7 +203,7 @@ func TestNetworkRequests(t *testing.T) {
 					return err
 				}
 				untilHeld(s, 0)
-				waitFor(t, "the stream to end", func() bool { return s.streams() == 0 })
+				waittest.Until(t, "the stream ends", func() bool { return s.streams() == 0 })
 			}
 			return nil
 		},
@@ -211,7 +214,8 @@ func TestNetworkRequests(t *testing.T) {
 					BlockFragment: f.head("POST", "/early")}); err != nil {
 					return err
 				}
-				waitFor(t, "a reset", func() bool { return f.resets.Load() == int64(i+1) && s.streams() == 0 })
+				waittest.Until(t, "a reset arrives",
+					func() bool { return f.resets.Load() == int64(i+1) && s.streams() == 0 })
 			}
 			return nil
 		},
@@ -223,7 +227,7 @@ func TestNetworkRequests(t *testing.T) {
 					return err
 				}
 			}
-			waitFor(t, "the resets", func() bool { return f.resets.Load() == n })
+			waittest.Until(t, "the resets arrive", func() bool { return f.resets.Load() == n })
 			return nil
 		},
 		"h2 connection lost": func(t *testing.T, s *heldServer) error {
@@ -258,7 +262,7 @@ func TestNetworkRequests(t *testing.T) {
 				if got := answer(q.ask("/x")); got != "200" {
 					return errors.New(got)
 				}
-				waitFor(t, "the stream to end", func() bool { return s.streams() == 0 })
+				waittest.Until(t, "the stream ends", func() bool { return s.streams() == 0 })
 			}
 			return nil
 		},
@@ -269,7 +273,7 @@ func TestNetworkRequests(t *testing.T) {
 				untilHeld(s, 1)
 				st.CancelRead(quic.StreamErrorCode(h3.RequestCancelled))
 				untilHeld(s, 0)
-				waitFor(t, "the stream to end", func() bool { return s.streams() == 0 })
+				waittest.Until(t, "the stream ends", func() bool { return s.streams() == 0 })
 			}
 			return nil
 		},
@@ -296,11 +300,11 @@ func TestNetworkRequests(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				waitFor(t, "the stream to be read", func() bool { return s.streams() == 1 })
+				waittest.Until(t, "the stream is read", func() bool { return s.streams() == 1 })
 				if err := st.Close(); err != nil {
 					return err
 				}
-				waitFor(t, "the stream to end", func() bool { return s.streams() == 0 })
+				waittest.Until(t, "the stream ends", func() bool { return s.streams() == 0 })
 			}
 			return nil
 		},
@@ -314,9 +318,9 @@ func TestNetworkRequests(t *testing.T) {
 			q := &quicFlooder{Conn: c, t: t}
 			for range n {
 				st := q.ask("/api/badge/large")
-				waitFor(t, "the response to wait", func() bool { return s.streams() == 1 })
+				waittest.Until(t, "the response waits", func() bool { return s.streams() == 1 })
 				st.CancelRead(quic.StreamErrorCode(h3.RequestCancelled))
-				waitFor(t, "the stream to end", func() bool { return s.streams() == 0 })
+				waittest.Until(t, "the stream ends", func() bool { return s.streams() == 0 })
 			}
 			return nil
 		},
@@ -349,7 +353,7 @@ func TestDrainHeldRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.ask("/held")
-	waitFor(t, "requests to be held", func() bool { return s.held.Load() == 2 })
+	waittest.Until(t, "requests are held", func() bool { return s.held.Load() == 2 })
 	if cut := s.Drain(0); cut != 2 {
 		t.Errorf("%d connections were cut off, want 2", cut)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/conn/framing"
 	"github.com/fieldmark/fieldmark/edge/conn/mux"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
@@ -208,7 +209,7 @@ func TestContentLength(t *testing.T) {
 			f.WriteData(1, true, []byte(body))); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "the stream to be reset", func() bool { return f.resets.Load() == 1 })
+		waittest.Until(t, "the stream is reset", func() bool { return f.resets.Load() == 1 })
 		if n := f.answers.Load(); n > 0 {
 			t.Errorf("a body of %d bytes, not 5, was answered", len(body))
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/fieldmark/fieldmark/cache/rfc9111"
 	"github.com/fieldmark/fieldmark/edge/proxy"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // fleet is some edges in front of one origin that share a Redis and follow one event log.
@@ -67,7 +68,7 @@ func (f *fleet) add(secret string, timeout time.Duration) *member {
 	if m.cache, err = cache.New(cache.Config{Redis: r}); err != nil {
 		f.t.Fatal(err)
 	}
-	cachetest.Until(f.t, "Redis answers", func() bool { return r.Ping(f.t.Context()) == nil })
+	waittest.Until(f.t, "Redis answers", func() bool { return r.Ping(f.t.Context()) == nil })
 	m.cache.InvalidateBefore(900)
 	m.cache.Join("log", 1000)
 	m.seen.Store(f.event.Load())
@@ -133,7 +134,7 @@ func (f *fleet) purge(edges []*member, tags ...string) {
 // settled waits until the tier has, or has no longer, responses of so many sets.
 func (f *fleet) settled(n int) {
 	f.t.Helper()
-	cachetest.Until(f.t, fmt.Sprint("the tier has ", n), func() bool { return len(f.stored()) == n })
+	waittest.Until(f.t, fmt.Sprint("the tier has ", n), func() bool { return len(f.stored()) == n })
 }
 
 // stored returns the keys of the responses in Redis.
@@ -228,7 +229,7 @@ func TestSharedResponse(t *testing.T) {
 	for i, language := range []string{"de", "en"} {
 		field := "Accept-Language: " + language
 		own, body := f.edges[0].get(t, "/page", field)
-		cachetest.Until(t, "the tier has the variant", func() bool {
+		waittest.Until(t, "the tier has the variant", func() bool {
 			other, _ := f.add(fleetSecret, time.Minute).get(t, "/page", field)
 			return strings.Contains(other.Header.Get("Cache-Status"), "detail=shared")
 		})
@@ -390,7 +391,7 @@ func TestSharedInvalidation(t *testing.T) {
 	slow.Go(func() { want(b, "/slow", "/slow 1") })
 	<-held
 	a.ask(t, "POST", "/slow")
-	cachetest.Until(t, "Redis knows of it", func() bool {
+	waittest.Until(t, "Redis knows of it", func() bool {
 		return strings.Count(f.redis.Do("KEYS", "*:invalidated"), "$") >= 2
 	})
 	close(hold)

@@ -32,6 +32,7 @@ import (
 	"github.com/fieldmark/fieldmark/internal/testkit/acmetest"
 	"github.com/fieldmark/fieldmark/internal/testkit/logtest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/acme"
 	"github.com/fieldmark/fieldmark/origin/keyring"
@@ -156,15 +157,8 @@ func (w *fixture) start(s *origin.Service) (stop func()) {
 // until waits for a condition.
 func (w *fixture) until(what string, ok func() bool) {
 	w.t.Helper()
-	deadline := time.After(2 * time.Minute) // only a failure takes so long
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			w.t.Fatalf("waited in vain until %s; %+v", what, w.row())
-		case <-tick.C:
-		}
+	if !waittest.Poll(ok) {
+		w.t.Fatalf("waited %v until %s; %+v", waittest.Limit, what, w.row())
 	}
 }
 

@@ -18,15 +18,13 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/safehttp"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
 func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
-
-// waitLimit is far above what any wait takes; a test that reaches it fails.
-const waitLimit = 2 * time.Minute
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -102,15 +100,8 @@ func (f *fixture) change(tags ...fieldmark.Tag) int64 {
 
 func (f *fixture) until(what string, ok func() bool) {
 	f.t.Helper()
-	deadline := time.After(waitLimit)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			f.t.Fatalf("waited in vain until %s: %+v", what, f.list())
-		case <-tick.C:
-		}
+	if !waittest.Poll(ok) {
+		f.t.Fatalf("waited %v until %s: %+v", waittest.Limit, what, f.list())
 	}
 }
 

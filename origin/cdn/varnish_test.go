@@ -21,6 +21,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // edges replaces the edges behind a CDN: each badge has the number of its last change. Like an edge,
@@ -179,11 +180,7 @@ func (s *server) kill() {
 
 func (s *server) wait(what string, ok func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(waitLimit); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("waited in vain until %s %s", s.command[0], what)
-		}
-	}
+	waittest.Until(s.t, s.command[0]+" "+what, ok)
 }
 
 func fetch(t testing.TB, address string, header ...string) (status int, body string, h http.Header) {

@@ -19,6 +19,7 @@ import (
 	"github.com/fieldmark/fieldmark/edge/eventlog"
 	"github.com/fieldmark/fieldmark/internal/testkit/cachetest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/internal/timeout"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/job"
@@ -50,9 +51,9 @@ func newFixture(t testing.TB, write, read string) *fixture {
 	f.emit(fieldmark.EventBrandAudited) // before the mirror and the edge
 	f.want = nil
 	f.mirror, f.stop = f.startMirror(write)
-	cachetest.Until(t, "the mirror writes", func() bool { return f.mirror.Status().Head > 0 })
+	waittest.Until(t, "the mirror writes", func() bool { return f.mirror.Status().Head > 0 })
 	f.edge = newFollower(t, f.log, read)
-	cachetest.Until(t, "the edge follows the stream", f.edge.streaming.Load)
+	waittest.Until(t, "the edge follows the stream", f.edge.streaming.Load)
 	return f
 }
 
@@ -106,7 +107,7 @@ func (f *fixture) check(when string) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	cachetest.Until(f.t, when+": the edge is at the head of the log", func() bool { return f.edge.at.Load() >= head })
+	waittest.Until(f.t, when+": the edge is at the head of the log", func() bool { return f.edge.at.Load() >= head })
 	f.edge.mu.Lock()
 	defer f.edge.mu.Unlock()
 	if !slices.Equal(f.edge.seen, f.want) {
@@ -225,7 +226,7 @@ func TestStream(t *testing.T) {
 	f := newFixture(t, primary.URL, replica.URL)
 	// A machine that stalls for some seconds makes an edge poll: one round without a stall is enough.
 	for round := 1; ; round++ {
-		cachetest.Until(t, "the edge follows the stream", f.edge.streaming.Load)
+		waittest.Until(t, "the edge follows the stream", f.edge.streaming.Load)
 		polls, fallbacks := f.edge.polls.Load(), f.edge.numFallbacks()
 		for range 20 {
 			f.check("through two replicas")
@@ -252,7 +253,7 @@ func TestStream(t *testing.T) {
 	// missions alone move the cursor with the beat
 	f.emit(fieldmark.EventMissionCreated)
 	head, _ := f.log.Head(t.Context())
-	cachetest.Until(t, "the beat moves the edge", func() bool { return f.edge.at.Load() >= head })
+	waittest.Until(t, "the beat moves the edge", func() bool { return f.edge.at.Load() >= head })
 }
 
 func startReplica(t testing.TB, of *cachetest.Redis) *cachetest.Redis {
@@ -260,7 +261,7 @@ func startReplica(t testing.TB, of *cachetest.Redis) *cachetest.Redis {
 	r := cachetest.StartRedis(t)
 	host, port, _ := strings.Cut(of.Addr, ":")
 	r.Do("REPLICAOF", host, port)
-	cachetest.Until(t, "the replica is connected", func() bool {
+	waittest.Until(t, "the replica is connected", func() bool {
 		return strings.Contains(r.Do("INFO", "replication"), "master_link_status:up")
 	})
 	return r
@@ -275,7 +276,7 @@ func TestRedisFlushed(t *testing.T) {
 		server.Do("FLUSHALL")
 		f.check("after a flush")
 	}
-	cachetest.Until(t, "the edge follows the stream again", f.edge.streaming.Load)
+	waittest.Until(t, "the edge follows the stream again", f.edge.streaming.Load)
 	f.check("in the end")
 }
 
@@ -286,13 +287,13 @@ func TestRedisPaused(t *testing.T) {
 	f := newFixture(t, server.URL, server.URL)
 	server.Do("CLIENT", "PAUSE", "4000", "ALL")
 	f.check("while Redis is paused")
-	cachetest.Until(t, "the edge polls", func() bool { return f.edge.fallen(eventlog.Failed) })
-	cachetest.Until(t, "the edge follows the stream again", f.edge.streaming.Load)
+	waittest.Until(t, "the edge polls", func() bool { return f.edge.fallen(eventlog.Failed) })
+	waittest.Until(t, "the edge follows the stream again", f.edge.streaming.Load)
 	f.check("after the pause")
 	server.Kill()
 	f.check("while Redis is dead")
 	server.Start()
-	cachetest.Until(t, "the edge follows the stream again", f.edge.streaming.Load)
+	waittest.Until(t, "the edge follows the stream again", f.edge.streaming.Load)
 	f.check("after a restart")
 }
 
@@ -303,7 +304,7 @@ func TestFailover(t *testing.T) {
 	proxy := newForwarder(t, primary.Addr)
 	f := newFixture(t, "redis://"+proxy.address(), "redis://"+proxy.address())
 	f.check("before")
-	cachetest.Until(t, "the standby has the stream", func() bool {
+	waittest.Until(t, "the standby has the stream", func() bool {
 		return standby.Do("XLEN", f.key("log")) == primary.Do("XLEN", f.key("log"))
 	})
 	standby.Do("REPLICAOF", "NO", "ONE")
@@ -313,7 +314,7 @@ func TestFailover(t *testing.T) {
 	length := primary.Do("XLEN", f.key("log"))
 	proxy.forward(standby.Addr)
 	f.check("after the failover")
-	cachetest.Until(t, "the edge follows the stream again", f.edge.streaming.Load)
+	waittest.Until(t, "the edge follows the stream again", f.edge.streaming.Load)
 	f.check("in the end")
 	if got := standby.Do("XLEN", f.key("log")); got < length {
 		t.Errorf("the new primary has %q entries, want at least the %q of the old one", got, length)
@@ -412,13 +413,13 @@ func TestACLs(t *testing.T) {
 		t.Errorf("an edge that writes: %v, want NOPERM", err)
 	}
 	server.Do("ACL", "SETUSER", "edge", "-xread")
-	cachetest.Until(t, "the edge polls", func() bool { return f.edge.fallen(eventlog.Failed) })
+	waittest.Until(t, "the edge polls", func() bool { return f.edge.fallen(eventlog.Failed) })
 	f.check("without permission")
 	server.Do("ACL", "SETUSER", "edge", "+xread")
-	cachetest.Until(t, "the edge follows the stream again", f.edge.streaming.Load)
+	waittest.Until(t, "the edge follows the stream again", f.edge.streaming.Load)
 	server.Do("ACL", "SETUSER", "origin", "-evalsha")
 	f.check("while the origin has no permission")
-	cachetest.Until(t, "the edge misses the beat", func() bool { return f.edge.fallen(eventlog.Silent) })
+	waittest.Until(t, "the edge misses the beat", func() bool { return f.edge.fallen(eventlog.Silent) })
 	server.Do("ACL", "SETUSER", "origin", "+evalsha")
 	f.check("in the end")
 }
@@ -432,9 +433,9 @@ func TestHolderStops(t *testing.T) {
 	second, _ := f.startMirror(server.URL)
 	f.stop()
 	f.check("without an origin that writes")
-	cachetest.Until(t, "the edge misses the beat", func() bool { return f.edge.fallen(eventlog.Silent) })
-	cachetest.Until(t, "the second origin writes", func() bool { return second.Status().Fence >= 2 })
-	cachetest.Until(t, "the edge follows the stream again", f.edge.streaming.Load)
+	waittest.Until(t, "the edge misses the beat", func() bool { return f.edge.fallen(eventlog.Silent) })
+	waittest.Until(t, "the second origin writes", func() bool { return second.Status().Fence >= 2 })
+	waittest.Until(t, "the edge follows the stream again", f.edge.streaming.Load)
 	f.check("with the second origin")
 	w, err := stream.NewWriter(server.URL)
 	if err != nil {
@@ -463,7 +464,7 @@ func TestNewEpoch(t *testing.T) {
 	if err := f.store.RenameLog(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	cachetest.Until(t, "the edge sees another log", func() bool {
+	waittest.Until(t, "the edge sees another log", func() bool {
 		f.edge.mu.Lock()
 		defer f.edge.mu.Unlock()
 		return len(f.edge.problems) > 0
@@ -472,7 +473,7 @@ func TestNewEpoch(t *testing.T) {
 	f.edge.problems = nil
 	f.edge.mu.Unlock()
 	second := newFollower(t, f.log, server.URL)
-	cachetest.Until(t, "an edge follows the new epoch", second.streaming.Load)
+	waittest.Until(t, "an edge follows the new epoch", second.streaming.Load)
 	if ttl := server.Do("TTL", old); strings.HasPrefix(ttl, ":-") {
 		t.Errorf("the stream of the old epoch stays forever: TTL %q", ttl)
 	}
@@ -504,12 +505,12 @@ func TestMissingEntry(t *testing.T) {
 			}
 		}
 	})
-	cachetest.Until(t, "the mirror is fenced", func() bool { return f.mirror.Status().Fence == 0 })
+	waittest.Until(t, "the mirror is fenced", func() bool { return f.mirror.Status().Fence == 0 })
 	f.want = nil
 	f.emit(fieldmark.EventBrandAudited)
 	edge := followFrom(t, f.log, server.URL, at.Name, fieldmark.EventCursor{Number: at.Head})
 	emitted := time.Now()
-	cachetest.Until(t, "the edge distrusts the stream", func() bool {
+	waittest.Until(t, "the edge distrusts the stream", func() bool {
 		// On a machine that stalls for seconds the edge may have polled, and so have the event.
 		if time.Since(emitted) > 20*time.Second && edge.at.Load() > at.Head {
 			f.emit(fieldmark.EventBrandAudited)
@@ -517,7 +518,7 @@ func TestMissingEntry(t *testing.T) {
 		}
 		return edge.fallen(eventlog.Mismatch)
 	})
-	cachetest.Until(t, "the edge has the events", func() bool { return edge.at.Load() >= f.want[len(f.want)-1] })
+	waittest.Until(t, "the edge has the events", func() bool { return edge.at.Load() >= f.want[len(f.want)-1] })
 	edge.mu.Lock()
 	defer edge.mu.Unlock()
 	if !slices.Equal(edge.seen, f.want) {
@@ -537,7 +538,7 @@ func TestLargeEvent(t *testing.T) {
 		if try == 10 {
 			t.Fatal("the edge has seen no gap in the stream")
 		}
-		cachetest.Until(t, "the edge follows the stream", f.edge.streaming.Load)
+		waittest.Until(t, "the edge follows the stream", f.edge.streaming.Load)
 		err := f.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			e := store.Event{Event: fieldmark.Event{Type: fieldmark.EventBrandAudited, Brand: "acme", Tags: tags},
 				Subject: "subject"}
@@ -556,6 +557,6 @@ func TestLargeEvent(t *testing.T) {
 	if all := server.Do("XRANGE", f.key("log"), "-", "+"); strings.Contains(all, "large:") {
 		t.Error("the stream has the large event")
 	}
-	cachetest.Until(t, "the edge follows the stream", f.edge.streaming.Load)
+	waittest.Until(t, "the edge follows the stream", f.edge.streaming.Load)
 	f.check("in the end")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/auditlog"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -65,7 +66,7 @@ func TestAccessRequestMail(t *testing.T) {
 		})
 	}
 	f.run()
-	eventually(t, "the lost mail ends", func() bool {
+	waittest.Until(t, "the lost mail ends", func() bool {
 		a, err := f.store.AccessRequest(t.Context(), lost.ID)
 		must(t, err)
 		return a.DueAt.IsZero()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/mail"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -134,7 +135,7 @@ func TestDigestOfABusyAccount(t *testing.T) {
 	head, err := f.store.Head(t.Context())
 	must(t, err)
 	f.run()
-	eventually(t, "all events were read", func() bool { return f.addresses()[0].After >= head })
+	waittest.Until(t, "all events were read", func() bool { return f.addresses()[0].After >= head })
 	_, _, body := f.wait(2)
 	if strings.Count(body, answers[2]) != 1 || strings.Contains(body, "page") {
 		t.Errorf("the second mail is\n%s", body)
@@ -167,13 +168,14 @@ func TestFailedClaimSendsNoMail(t *testing.T) {
 			}
 			allow := storetest.RefuseClaims(t, f.at, table)
 			f.run()
-			eventually(t, "claims fail", func() bool { return f.log.Count("claim jobs") >= 2 || len(r.mails()) > 0 })
+			waittest.Until(t, "claims fail",
+				func() bool { return f.log.Count("claim jobs") >= 2 || len(r.mails()) > 0 })
 			if n := len(r.mails()); n != 0 {
 				t.Errorf("%d mails by a transaction that failed", n)
 			}
 			allow()
 			f.settled()
-			eventually(t, "no mail about a request is due", func() bool {
+			waittest.Until(t, "no mail about a request is due", func() bool {
 				list, err := f.store.AccessRequests(t.Context(), "", "", 1)
 				must(t, err)
 				return len(list) == 0 || list[0].DueAt.IsZero()
@@ -195,7 +197,7 @@ func TestRelayRefuses(t *testing.T) {
 	state := func(i int, want store.MailState, text string, attempts int) mail.Address {
 		t.Helper()
 		var a mail.Address
-		eventually(t, fmt.Sprintf("address %d is %s after %d attempts", i, want, attempts), func() bool {
+		waittest.Until(t, fmt.Sprintf("address %d is %s after %d attempts", i, want, attempts), func() bool {
 			for _, a = range f.addresses() {
 				if strings.HasPrefix(a.Address, []string{"greylisted", "unknown", "ann"}[i]) {
 					break
@@ -275,10 +277,10 @@ func TestRelayNeedsTLS(t *testing.T) {
 			f := newFixture(t, tt.to, fmt.Sprintf(tt.url, tt.to.port))
 			must(t, f.Mail.Add(t.Context(), account, "acme", "ann@acme.example"))
 			if tt.want == "" {
-				eventually(t, "the mail arrives", func() bool { return len(tt.to.mails()) == 1 })
+				waittest.Until(t, "the mail arrives", func() bool { return len(tt.to.mails()) == 1 })
 				return
 			}
-			eventually(t, "an attempt failed", func() bool { return f.addresses()[0].Error != "" })
+			waittest.Until(t, "an attempt failed", func() bool { return f.addresses()[0].Error != "" })
 			a := f.addresses()[0]
 			if a.State != store.MailPending || !strings.Contains(a.Error, tt.want) ||
 				strings.Contains(a.Error, "secret") {

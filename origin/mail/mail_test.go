@@ -31,6 +31,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/logtest"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/event"
 	"github.com/fieldmark/fieldmark/origin/mail"
@@ -228,7 +229,7 @@ func (f *fixture) addresses() []mail.Address {
 // wait waits for a number of mails and returns the last, whose header net/mail read.
 func (f *fixture) wait(n int) (said, netmail.Header, string) {
 	f.t.Helper()
-	eventually(f.t, fmt.Sprintf("mail %d", n), func() bool { return len(f.relay.mails()) >= n })
+	waittest.Until(f.t, fmt.Sprintf("mail %d", n), func() bool { return len(f.relay.mails()) >= n })
 	list := f.relay.mails()
 	if len(list) != n {
 		f.t.Fatalf("%d mails, want %d", len(list), n)
@@ -250,7 +251,7 @@ func (f *fixture) confirm(body string) {
 // settled waits until no mail is due or being sent, and the relay has reported all that were sent.
 func (f *fixture) settled() {
 	f.t.Helper()
-	eventually(f.t, "no mail is due", func() bool {
+	waittest.Until(f.t, "no mail is due", func() bool {
 		for _, a := range f.addresses() {
 			if !a.DueAt.IsZero() && a.DueAt.Before(time.Now().Add(time.Second)) || a.Attempts > 0 && a.Error == "" {
 				return false
@@ -278,15 +279,6 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("waited in vain until ", what)
-		}
 	}
 }
 

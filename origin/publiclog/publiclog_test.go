@@ -16,6 +16,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/internal/translog"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/module"
@@ -103,21 +104,16 @@ func (f *fixture) audit(slug fieldmark.Slug, pages int) fieldmark.Digest {
 // until waits for a size of the newest log.
 func (f *fixture) until(size int64) fieldmark.PublicLog {
 	f.t.Helper()
-	deadline := time.After(2 * time.Minute)
-	for {
-		list, err := f.PublicLog.List(f.t.Context())
-		if err == nil && list[0].Size >= size {
-			if list[0].Size != size {
-				f.t.Fatalf("the log has %d leaves, want %d", list[0].Size, size)
-			}
-			return list[0]
-		}
-		select {
-		case <-deadline:
-			f.t.Fatalf("the log has %+v (%v), want %d leaves", list, err, size)
-		case <-time.After(5 * time.Millisecond):
-		}
+	var list []fieldmark.PublicLog
+	waittest.Until(f.t, fmt.Sprintf("the log has %d leaves", size), func() bool {
+		var err error
+		list, err = f.PublicLog.List(f.t.Context())
+		return err == nil && list[0].Size >= size
+	})
+	if list[0].Size != size {
+		f.t.Fatalf("the log has %d leaves, want %d", list[0].Size, size)
 	}
+	return list[0]
 }
 
 // checkpoint returns the verified checkpoint of a log.

@@ -23,22 +23,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// until waits for something that happens in another goroutine.
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited 2 minutes until %s", what)
-		}
 	}
 }
 
@@ -282,7 +273,7 @@ func TestHealth(t *testing.T) {
 			}
 		}
 		// The first counts as healthy between the end of its back-off and the next failure.
-		until(t, "the first is unhealthy and the second healthy and idle", func() bool {
+		waittest.Until(t, "the first is unhealthy and the second healthy and idle", func() bool {
 			_, _, err := do(u, request(t, "GET", nil))
 			must(t, err)
 			s := u.States()
@@ -307,16 +298,16 @@ func TestHealth(t *testing.T) {
 		must(t, err)
 		u := start(t, upstream.Config{Origins: []*url.URL{at, raw(t, says(good))}, HealthPath: "/health",
 			HealthEvery: 5 * time.Millisecond})
-		until(t, "it has answered more checks than failures make it unhealthy", func() bool {
+		waittest.Until(t, "it has answered more checks than failures make it unhealthy", func() bool {
 			if !u.States()[0].Healthy {
 				t.Fatal("an origin that answers checks is unhealthy")
 			}
 			return checked.Load() >= 10
 		})
 		failing.Store(true)
-		until(t, "it is unhealthy", func() bool { return !u.States()[0].Healthy })
+		waittest.Until(t, "it is unhealthy", func() bool { return !u.States()[0].Healthy })
 		failing.Store(false)
-		until(t, "it is healthy again and gets requests", func() bool {
+		waittest.Until(t, "it is healthy again and gets requests", func() bool {
 			_, _, err := do(u, request(t, "GET", nil))
 			must(t, err)
 			return u.States()[0].Healthy && asked.Load() > 0
@@ -325,7 +316,8 @@ func TestHealth(t *testing.T) {
 	t.Run("by connecting", func(t *testing.T) {
 		u := start(t, upstream.Config{Origins: []*url.URL{refused, raw(t, says(good))},
 			HealthEvery: 5 * time.Millisecond})
-		until(t, "the absent origin is known", func() bool { return !u.States()[0].Healthy && u.States()[1].Healthy })
+		waittest.Until(t, "the absent origin is known",
+			func() bool { return !u.States()[0].Healthy && u.States()[1].Healthy })
 	})
 	t.Run("all unhealthy", func(t *testing.T) { // better asked in vain than not at all
 		u := start(t, upstream.Config{Origins: []*url.URL{refused, refused}, HealthEvery: -1})
@@ -354,7 +346,7 @@ func TestLeastConnections(t *testing.T) {
 	u := start(t, upstream.Config{Origins: origins, HealthEvery: -1})
 	var wg sync.WaitGroup
 	wg.Go(func() { do(u, request(t, "GET", nil, "Slow", "1")) })
-	until(t, "the slow request is there", func() bool { return got[0].Load()+got[1].Load() == 1 })
+	waittest.Until(t, "the slow request is there", func() bool { return got[0].Load()+got[1].Load() == 1 })
 	busy := 0
 	if got[1].Load() == 1 {
 		busy = 1
@@ -468,7 +460,7 @@ func TestStreams(t *testing.T) {
 	_, err = io.Copy(io.Discard, resp.Body)
 	must(t, err)
 	must(t, resp.Body.Close())
-	until(t, "the request's body is closed", func() bool { return body.closed.Load() == 1 })
+	waittest.Until(t, "the request's body is closed", func() bool { return body.closed.Load() == 1 })
 }
 
 type closeCounter struct {
@@ -495,7 +487,7 @@ func TestBodyIsClosedOnce(t *testing.T) {
 			r := request(t, "POST", nil)
 			r.Body, r.ContentLength = body, 1
 			do(u, r)
-			until(t, "the body is closed", func() bool { return body.closed.Load() > 0 })
+			waittest.Until(t, "the body is closed", func() bool { return body.closed.Load() > 0 })
 			if n := body.closed.Load(); n != 1 {
 				t.Errorf("closed %d times", n)
 			}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // startTimeout limits the start of a server, and the time until a cluster of
@@ -79,7 +80,7 @@ func (r *Redis) Start() {
 	if err := r.cmd.Start(); err != nil {
 		r.t.Fatalf("start %v: %v", r.args, err)
 	}
-	Until(r.t, r.Addr+" answers", func() bool {
+	waittest.Until(r.t, r.Addr+" answers", func() bool {
 		answer, err := r.try(time.Second, "PING")
 		return err == nil && !strings.HasPrefix(answer, "-LOADING")
 	})
@@ -188,7 +189,7 @@ func StartSentinels(t testing.TB) *Sentinels {
 		s.sentinel = w
 		addresses = append(addresses, w.Addr)
 		if len(addresses) == 3 {
-			Until(t, "the Sentinels know each other and the replica", func() bool {
+			waittest.Until(t, "the Sentinels know each other and the replica", func() bool {
 				state := w.Do("SENTINEL", "MASTER", "fieldmark")
 				return strings.Contains(state, "num-other-sentinels\r\n$1\r\n2") && strings.Contains(state,
 					"num-slaves\r\n$1\r\n1")
@@ -230,7 +231,7 @@ func StartCluster(t testing.TB) *Cluster {
 		n.Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i*slots/3), strconv.Itoa((i+1)*slots/3-1))
 	}
 	for _, n := range c.Nodes {
-		Until(t, "the cluster agrees", func() bool {
+		waittest.Until(t, "the cluster agrees", func() bool {
 			info := n.Do("CLUSTER", "INFO")
 			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_ok:16384") &&
 				strings.Contains(info, "cluster_known_nodes:3")
@@ -238,19 +239,4 @@ func StartCluster(t testing.TB) *Cluster {
 	}
 	c.URL = c.Nodes[0].URL + "?cluster=true&addr=" + c.Nodes[1].Addr + "&addr=" + c.Nodes[2].Addr
 	return c
-}
-
-// Until waits for a condition that another process or goroutine brings about.
-func Until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(startTimeout)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("waited %s until %s", startTimeout, what)
-		case <-tick.C:
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
@@ -86,7 +87,7 @@ func (s *suite) replicated(t *testing.T, text string, fill cache.Fill) *cache.Ca
 	other := s.node(t)
 	if s.shared {
 		probe, tries := s.node(t), 0
-		Until(t, "the fleet has "+text, func() bool {
+		waittest.Until(t, "the fleet has "+text, func() bool {
 			got, _, err := s.fetch(probe, key(t), fails)
 			if tries++; err != nil && tries%100 == 0 {
 				s.want(t, s.node(t), text, fill) // a write that Redis was too slow for is dropped
@@ -171,7 +172,7 @@ func (s *suite) purged(t *testing.T) {
 		if i == 1 && s.shared {
 			fill = fails // it must use the entry of the first process
 		}
-		Until(t, "the purged entry was refilled", func() bool {
+		waittest.Until(t, "the purged entry was refilled", func() bool {
 			got, _, err := s.fetch(c, key(t), fill)
 			return err == nil && got == "new"
 		})
@@ -230,7 +231,7 @@ func (s *suite) unavailable(t *testing.T) {
 	c := a
 	if s.shared {
 		c = s.node(t)
-		Until(t, "the fleet has the entry", func() bool {
+		waittest.Until(t, "the fleet has the entry", func() bool {
 			_, _, err := s.fetch(s.node(t), k,
 				fails)
 			return err == nil
@@ -251,7 +252,7 @@ func (s *suite) gone(t *testing.T) {
 	b := s.replicated(t, "old", s.returns("old", 1))
 	for _, c := range slices.Compact([]*cache.Cache{a, b}) {
 		c.Purge(2, "brand:a")
-		Until(t, "the entry is absent", func() bool {
+		waittest.Until(t, "the entry is absent", func() bool {
 			_, _, err := s.fetch(c, key(t), func(context.Context) (*cache.Entry, error) {
 				return nil, fmt.Errorf("withdrawn: %w", cache.ErrGone)
 			})

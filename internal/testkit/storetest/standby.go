@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -12,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
 
@@ -120,20 +119,10 @@ func (s *Server) Promote() {
 // await waits until a query returns true.
 func (s *Server) await(condition string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), startWithin)
-	defer cancel()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for met := false; ; {
-		if query(s.t, s.URL, condition, &met); met {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			s.t.Fatalf("not within %v: %s", startWithin, condition)
-		case <-again.C:
-		}
-	}
+	waittest.Until(s.t, condition, func() (met bool) {
+		query(s.t, s.URL, condition, &met)
+		return met
+	})
 }
 
 // query reads one value.
