@@ -324,7 +324,7 @@ func (r *ranker) activate(ctx context.Context, into *wasm.Registry, m fieldmark.
 	return nil
 }
 
-// startCanary begins, changes or ends the trial of a module on a share of the brands.
+// startCanary begins, changes or ends the canary of a module, a share of the brands.
 func (r *ranker) startCanary(ctx context.Context, plan fieldmark.ModulePlan) error {
 	s := r.edge.modules
 	old := s.canary.Load()

@@ -201,7 +201,7 @@ func TestCanary(t *testing.T) {
 	must(t, err)
 	must(t, h.service.Modules.ActivateBytes(t.Context(), ref, module))
 	must(t, h.service.Modules.ActivateBytes(t.Context(), builtin, nil))
-	onTrial := func() (slugs []string) {
+	inCanary := func() (slugs []string) {
 		for i := range brands {
 			slug := fmt.Sprintf("b%02d", i)
 			s := h.score(slug)
@@ -218,7 +218,7 @@ func TestCanary(t *testing.T) {
 		_, err := h.service.Modules.Activate(t.Context(), ref.Digest, percent)
 		must(t, err)
 		var covered, slugs []string
-		h.until("the trial has begun", func() bool {
+		h.until("the canary has begun", func() bool {
 			c := h.edge.Report().Canary
 			if c == nil || c.Percent != percent {
 				return false
@@ -231,7 +231,7 @@ func TestCanary(t *testing.T) {
 			return true
 		})
 		h.until("its scores are served", func() bool { // the scores from before are purged after it has begun
-			slugs = onTrial()
+			slugs = inCanary()
 			return slices.Equal(slugs, covered)
 		})
 		return slugs
@@ -239,11 +239,11 @@ func TestCanary(t *testing.T) {
 	few := begin(30)
 	many := begin(60)
 	if len(few) < 4 || len(few) > 22 || len(many) <= len(few) || len(many) > 36 {
-		t.Errorf("%d of %d on trial at 30 %%, %d at 60 %%", len(few), brands, len(many))
+		t.Errorf("%d of %d in the canary at 30 %%, %d at 60 %%", len(few), brands, len(many))
 	}
 	for _, slug := range few {
 		if !slices.Contains(many, slug) {
-			t.Errorf("%s left the trial when it grew", slug)
+			t.Errorf("%s left the canary when it grew", slug)
 		}
 	}
 	h.brand("late", "Late", 10)
@@ -253,7 +253,7 @@ func TestCanary(t *testing.T) {
 	}
 	_, err = h.service.Modules.RollBack(t.Context())
 	must(t, err)
-	h.until("the trial is over", func() bool { return h.edge.Report().Canary == nil && len(onTrial()) == 0 })
+	h.until("the canary has ended", func() bool { return h.edge.Report().Canary == nil && len(inCanary()) == 0 })
 }
 
 // TestSignedOnly holds an edge to the keys it was given.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/standing"
 )
 
@@ -123,15 +124,13 @@ func TestFollowScores(t *testing.T) {
 // published waits until all standings are computed, and returns what is public.
 func (w *fixture) published(t *testing.T) map[fieldmark.Slug]string {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	waittest.Until(t, "no standing is due", func() bool {
 		due, err := w.Store.DueStandings(t.Context(), time.Now(), 1)
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("standings are still due: %v", err)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if len(due) == 0 {
-			break
-		}
-	}
+		return len(due) == 0
+	})
 	brands, err := w.Store.Brands(t.Context(), "", 1000)
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/rankingfile"
 	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/objects"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -407,11 +408,12 @@ func TestRankingFileInS3(t *testing.T) {
 	t.Cleanup(r.start(r.Standings.Run))
 	t.Cleanup(r.start(r.Snapshots.Run))
 	var files fieldmark.RankingFiles
-	for began := time.Now(); len(files.Items) == 0; time.Sleep(20 * time.Millisecond) {
-		if files, err = r.Snapshots.List(t.Context()); err != nil || time.Since(began) > 2*time.Minute {
-			t.Fatalf("no file after %s: %v", time.Since(began), err)
+	waittest.Until(t, "there is a file", func() bool {
+		if files, err = r.Snapshots.List(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-	}
+		return len(files.Items) > 0
+	})
 	f := files.Items[0]
 	if len(r.lines(&f)) != rankingBrands {
 		t.Errorf("a file of %d lines, want %d", f.Lines, rankingBrands)

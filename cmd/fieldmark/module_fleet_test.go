@@ -252,9 +252,9 @@ func TestModuleFleet(t *testing.T) {
 	t.Run("canary", func(t *testing.T) {
 		f.must("module", "activate", string(second), "--canary", "40%")
 		for _, edge := range f.edges {
-			waittest.Until(t, "some are on trial", func() bool { return f.onTrial(edge, second) > 3 })
-			if n := f.onTrial(edge, second); n > 22 {
-				t.Errorf("%d of %d on trial", n, f.sites)
+			waittest.Until(t, "some are in the canary", func() bool { return f.inCanary(edge, second) > 3 })
+			if n := f.inCanary(edge, second); n > 22 {
+				t.Errorf("%d of %d in the canary", n, f.sites)
 			}
 			board, err := readBoard(edge)
 			if err == nil {
@@ -264,18 +264,18 @@ func TestModuleFleet(t *testing.T) {
 				t.Errorf("ranked otherwise: %v", err)
 			}
 		}
-		waittest.Until(t, "the status tells",
+		waittest.Until(t, "the status shows it",
 			func() bool { return strings.Count(f.must("module", "status"), " 40 %") == 4 })
 		f.must("module", "rollback")
 		for _, edge := range f.edges {
-			waittest.Until(t, "none is on trial", func() bool { return f.onTrial(edge, second) == 0 })
+			waittest.Until(t, "none is in the canary", func() bool { return f.inCanary(edge, second) == 0 })
 		}
 	})
 	t.Run("a module goes wrong", f.goesWrong)
 	t.Run("swaps under load", func(t *testing.T) { f.swaps(t, first, second) })
 }
 
-func (f *moduleFleet) onTrial(edge string, d fieldmark.Digest) (n int) {
+func (f *moduleFleet) inCanary(edge string, d fieldmark.Digest) (n int) {
 	for site := range f.sites {
 		if s := f.score(edge, site); s.Canary && s.Module.Digest == d {
 			n++

@@ -271,8 +271,8 @@ func TestEarlyData(t *testing.T) {
 	_ = tr.Close()
 }
 
-// TestHandshakeOfClosedConnection closes a connection whose handshake is complete before the server has
-// looked at it: the handshake has not failed.
+// TestHandshakeOfClosedConnection closes a connection whose handshake is complete before any goroutine
+// of the server waits for it: the handshake has not failed.
 func TestHandshakeOfClosedConnection(t *testing.T) {
 	cert, ended := newCertificate(t), make(chan h3.Handshake, 1)
 	pc := listenUDP(t)
@@ -300,7 +300,7 @@ func TestHandshakeOfClosedConnection(t *testing.T) {
 		_, ok := tickets.Get(testHost)
 		return ok
 	})
-	_ = c.CloseWithError(0, "")
+	_ = c.CloseWithError(0, "") // never fails
 	if got, want := <-ended, (h3.Handshake{Done: true}); got != want {
 		t.Errorf("the handshake ended as %+v, want %+v", got, want)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/claim"
 )
@@ -56,16 +57,15 @@ func named(t *testing.T, zone string, records ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	if !waittest.Poll(func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
 		_, err = servers[0].LookupTXT(ctx, "ready."+zone+".")
-		cancel()
-		if err == nil {
-			return address
-		}
+		return err == nil
+	}) {
+		t.Fatalf("named does not answer: %v\n%s", err, said.String())
 	}
-	t.Fatalf("named does not answer: %v\n%s", err, said.String())
-	return ""
+	return address
 }
 
 // silent returns the address of a DNS server that never answers.
