@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -213,6 +214,64 @@ func TestContentLength(t *testing.T) {
 		if n := f.answers.Load(); n > 0 {
 			t.Errorf("a body of %d bytes, not 5, was answered", len(body))
 		}
+	}
+}
+
+// TestBodyBeforeEnd sends a body of its declared length, and END_STREAM or more DATA later: nothing
+// is answered before.
+func TestBodyBeforeEnd(t *testing.T) {
+	for _, tt := range []struct{ length, body, rest, want string }{
+		{"5", "12345", "", "200"},
+		{"5", "12345", "6", "PROTOCOL_ERROR"},
+		{"0", "", "", "200"},
+		{"0", "", "1", "PROTOCOL_ERROR"},
+	} {
+		t.Run(tt.length+" and "+tt.rest, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server, client := net.Pipe()
+				go conn.New(testConfig()).ServeConn(server)
+				f := &flooder{Framer: http2.NewFramer(client, client), t: t}
+				f.encoder = hpack.NewEncoder(&f.block)
+				f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+				var got []string
+				read := make(chan struct{})
+				go func() {
+					defer close(read)
+					for {
+						frame, err := f.ReadFrame()
+						if err != nil {
+							return
+						}
+						switch frame := frame.(type) {
+						case *http2.MetaHeadersFrame:
+							got = append(got, frame.PseudoValue("status"))
+						case *http2.RSTStreamFrame:
+							got = append(got, frame.ErrCode.String())
+						}
+					}
+				}()
+				_, err := io.WriteString(client, http2.ClientPreface)
+				err = errors.Join(err, f.WriteSettings(), f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1,
+					EndHeaders:    true,
+					BlockFragment: f.headOver("http", "POST", "/count", "content-length", tt.length)}))
+				if tt.body != "" {
+					err = errors.Join(err, f.WriteData(1, false, []byte(tt.body)))
+				}
+				synctest.Wait()
+				if err != nil || len(got) > 0 {
+					t.Errorf("before the end: %q, %v; want nothing", got, err)
+				}
+				if err := f.WriteData(1, true, []byte(tt.rest)); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Minute) // until no goroutine waits for more streams
+				client.Close()
+				<-read
+				if !slices.Equal(got, []string{tt.want}) {
+					t.Errorf("after it: %q, want %q", got, tt.want)
+				}
+			})
+		})
 	}
 }
 

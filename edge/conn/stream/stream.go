@@ -47,6 +47,8 @@ type Conn struct {
 	wake          sync.Cond  // the reader waits for it
 	head          []byte     // HTTP/1.1 bytes that were not read: a head, or the lines of chunks
 	body          []byte     // bytes of the body that were not read
+	missing       int64      // bytes of a body of known length that have not arrived
+	last          []byte     // the last byte of the request until the client has ended it; nil: not held back
 	ended         bool       // the body has ended
 	readErr       error
 	onAbort       func() // nil: none
@@ -56,10 +58,17 @@ type Conn struct {
 
 // New returns a connection with the head of a request. A body of unknown length is read in
 // chunks; without a body, it has ended.
+//
+// The last byte of a request of known length can be read only after End: a server that counts
+// bytes would otherwise answer before the trailer section, or an excess of DATA, was checked
+// (RFC 9113, 8.1.1), and its transport would reset a stream that the client has ended already.
 func New(t Transport, local, remote net.Addr, head []byte, req framing.Request, body bool) *Conn {
 	c := &Conn{Request: req, transport: t, local: local, remote: remote, head: head, ended: !body,
-		chunked: body && req.Length < 0}
+		chunked: body && req.Length < 0, missing: req.Length}
 	c.wake.L = &c.mu
+	if n := len(head); body && req.Length == 0 && n > 0 {
+		c.head, c.last = head[:n-1], head[n-1:]
+	}
 	c.parser.ToHEAD = req.Method == "HEAD"
 	return c
 }
@@ -68,18 +77,28 @@ func New(t Transport, local, remote net.Addr, head []byte, req framing.Request, 
 func (c *Conn) Push(p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.readErr == nil && !c.ended {
+	if c.readErr == nil && !c.ended && len(p) > 0 {
+		if c.missing -= int64(len(p)); c.missing == 0 {
+			n := len(p) - 1
+			p, c.last = p[:n], []byte{p[n]}
+		}
 		c.body = append(c.body, p...)
 		c.wake.Broadcast()
 	}
 }
 
-// End marks the end of the request's body.
+// End marks the end of the request's body. An aborted request never ends: its body is not whole.
 func (c *Conn) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.ended {
+	if c.readErr == nil && !c.ended {
 		c.ended = true
+		if c.Request.Length == 0 {
+			c.head = append(c.head, c.last...)
+		} else {
+			c.body = append(c.body, c.last...)
+		}
+		c.last = nil
 		if c.chunked && len(c.body) == 0 {
 			c.head = append(c.head, lastChunk...)
 		}
