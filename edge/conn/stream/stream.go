@@ -48,7 +48,7 @@ type Conn struct {
 	head          []byte     // HTTP/1.1 bytes that were not read: a head, or the lines of chunks
 	body          []byte     // bytes of the body that were not read
 	missing       int64      // bytes of a body of known length that have not arrived
-	last          []byte     // the last byte of the request until the client has ended it; nil: not held back
+	last          []byte     // the last byte of such a body, until its end; nil: not held back
 	ended         bool       // the body has ended
 	readErr       error
 	onAbort       func() // nil: none
@@ -59,16 +59,13 @@ type Conn struct {
 // New returns a connection with the head of a request. A body of unknown length is read in
 // chunks; without a body, it has ended.
 //
-// The last byte of a request of known length can be read only after End: a server that counts
+// The last byte of a body of known length can be read only after End: a server that counts
 // bytes would otherwise answer before the trailer section, or an excess of DATA, was checked
 // (RFC 9113, 8.1.1), and its transport would reset a stream that the client has ended already.
 func New(t Transport, local, remote net.Addr, head []byte, req framing.Request, body bool) *Conn {
 	c := &Conn{Request: req, transport: t, local: local, remote: remote, head: head, ended: !body,
 		chunked: body && req.Length < 0, missing: req.Length}
 	c.wake.L = &c.mu
-	if n := len(head); body && req.Length == 0 && n > 0 {
-		c.head, c.last = head[:n-1], head[n-1:]
-	}
 	c.parser.ToHEAD = req.Method == "HEAD"
 	return c
 }
@@ -93,12 +90,7 @@ func (c *Conn) End() {
 	defer c.mu.Unlock()
 	if c.readErr == nil && !c.ended {
 		c.ended = true
-		if c.Request.Length == 0 {
-			c.head = append(c.head, c.last...)
-		} else {
-			c.body = append(c.body, c.last...)
-		}
-		c.last = nil
+		c.body, c.last = append(c.body, c.last...), nil
 		if c.chunked && len(c.body) == 0 {
 			c.head = append(c.head, lastChunk...)
 		}

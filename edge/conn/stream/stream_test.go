@@ -31,7 +31,7 @@ func TestEndOfRequest(t *testing.T) {
 	}{
 		"known length": {5, []string{"he", "llo"}, head + "hello", len(head) + 4},
 		"one byte":     {1, []string{"x"}, head + "x", len(head)},
-		"length zero":  {0, nil, head, len(head) - 1},
+		"length zero":  {0, nil, head, len(head)},
 		"incomplete":   {5, []string{"hel"}, head + "hel", len(head) + 3},
 		"chunks":       {-1, []string{"hello"}, head + "5\r\nhello\r\n0\r\n\r\n", len(head) + 10},
 		"no chunk":     {-1, nil, head + "0\r\n\r\n", len(head)},
@@ -77,7 +77,7 @@ func TestEndOfRequest(t *testing.T) {
 	}
 }
 
-// TestEndAfterAbort ends a request that was aborted while nobody was reading: it has no end.
+// TestEndAfterAbort ends a request that was aborted before it was read: the reader gets ErrAborted.
 func TestEndAfterAbort(t *testing.T) {
 	for _, length := range []int64{-1, 0, 5} {
 		c := stream.New(&counter{}, nil, nil, []byte("head"), framing.Request{Method: "POST", Length: length}, true)
