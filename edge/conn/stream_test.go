@@ -223,10 +223,7 @@ func TestBodyBeforeEnd(t *testing.T) {
 	for rest, want := range map[string]string{"": "200", "6": "PROTOCOL_ERROR"} {
 		t.Run("and "+rest, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server, client := net.Pipe()
-				go conn.New(testConfig()).ServeConn(server)
-				f := &flooder{Framer: http2.NewFramer(client, client), t: t}
-				f.encoder = hpack.NewEncoder(&f.block)
+				f := pipeFlooder(t, conn.New(testConfig()))
 				f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 				var got []string
 				read := make(chan struct{})
@@ -245,7 +242,7 @@ func TestBodyBeforeEnd(t *testing.T) {
 						}
 					}
 				}()
-				_, err := io.WriteString(client, http2.ClientPreface)
+				_, err := io.WriteString(f.nc, http2.ClientPreface)
 				err = errors.Join(err, f.WriteSettings(), f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1,
 					EndHeaders:    true,
 					BlockFragment: f.headOver("http", "POST", "/count", "content-length", "5")}),
@@ -258,7 +255,7 @@ func TestBodyBeforeEnd(t *testing.T) {
 					t.Error(err)
 				}
 				time.Sleep(time.Minute) // until no goroutine waits for more streams
-				client.Close()
+				f.nc.Close()
 				<-read
 				if !slices.Equal(got, []string{want}) {
 					t.Errorf("after it: %q, want %q", got, want)
@@ -492,20 +489,26 @@ func TestDrainOverH2(t *testing.T) {
 	}
 }
 
+// pipeFlooder opens a connection over a pipe, within a bubble. What the server sends is not read yet.
+func pipeFlooder(t *testing.T, s *conn.Server) *flooder {
+	server, client := net.Pipe()
+	go s.ServeConn(server)
+	f := &flooder{Framer: http2.NewFramer(client, client), nc: client, t: t}
+	f.encoder = hpack.NewEncoder(&f.block)
+	return f
+}
+
 // pipeClient opens a connection over a pipe, within a bubble, and requests path.
 func pipeClient(t *testing.T, s *conn.Server, path string) (*http2.Framer, net.Conn) {
 	t.Helper()
-	server, client := net.Pipe()
-	go s.ServeConn(server)
-	f := &flooder{Framer: http2.NewFramer(client, client), t: t}
-	f.encoder = hpack.NewEncoder(&f.block)
+	f := pipeFlooder(t, s)
 	go func() { // nothing is written before the server reads
-		_, _ = io.WriteString(client, http2.ClientPreface)
+		_, _ = io.WriteString(f.nc, http2.ClientPreface)
 		_ = f.WriteSettings()
 		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, EndStream: true, EndHeaders: true,
 			BlockFragment: f.headOver("http", "GET", path)})
 	}()
-	return f.Framer, client
+	return f.Framer, f.nc
 }
 
 // TestSlowHead begins a header block and does not end it.

@@ -48,7 +48,6 @@ type Conn struct {
 	head          []byte     // HTTP/1.1 bytes that were not read: a head, or the lines of chunks
 	body          []byte     // bytes of the body that were not read
 	missing       int64      // bytes of a body of known length that have not arrived
-	last          []byte     // the last byte of such a body, until its end; nil: not held back
 	ended         bool       // the body has ended
 	readErr       error
 	onAbort       func() // nil: none
@@ -74,11 +73,8 @@ func New(t Transport, local, remote net.Addr, head []byte, req framing.Request, 
 func (c *Conn) Push(p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.readErr == nil && !c.ended && len(p) > 0 {
-		if c.missing -= int64(len(p)); c.missing == 0 {
-			n := len(p) - 1
-			p, c.last = p[:n], []byte{p[n]}
-		}
+	if c.readErr == nil && !c.ended {
+		c.missing -= int64(len(p))
 		c.body = append(c.body, p...)
 		c.wake.Broadcast()
 	}
@@ -90,7 +86,6 @@ func (c *Conn) End() {
 	defer c.mu.Unlock()
 	if c.readErr == nil && !c.ended {
 		c.ended = true
-		c.body, c.last = append(c.body, c.last...), nil
 		if c.chunked && len(c.body) == 0 {
 			c.head = append(c.head, lastChunk...)
 		}
@@ -165,11 +160,15 @@ func (c *Conn) copyBuffered(p []byte) (n, consumed int) {
 			n += k
 			continue
 		}
-		if len(c.body) == 0 {
+		body := c.body
+		if c.missing == 0 && !c.ended && len(body) > 0 {
+			body = body[:len(body)-1] // the last byte waits for End
+		}
+		if len(body) == 0 {
 			break
 		}
 		if !c.chunked {
-			k := copy(p[n:], c.body)
+			k := copy(p[n:], body)
 			c.shift(k)
 			return n + k, consumed + k
 		}
