@@ -17,7 +17,7 @@ import (
 const callTimeout = 50 * time.Millisecond * timeout.Scale
 
 // dialTimeout bounds the first call of a connection, which also needs handshakes.
-const dialTimeout = time.Second
+const dialTimeout = time.Second * timeout.Scale
 
 // ErrFenced is returned to a writer when one with a later fencing token has written.
 var ErrFenced = errors.New("another writer has a later fencing token")

@@ -11,19 +11,20 @@ import (
 	"time"
 
 	"github.com/fieldmark/fieldmark"
+	"github.com/fieldmark/fieldmark/internal/timeout"
 )
 
 // Limits of the hop to an origin. Each phase has its own, so that a large body
 // may take its time while an origin that sends nothing is abandoned soon.
 const (
 	// dialTimeout is short: an origin is near, and a client waits.
-	dialTimeout = 2 * time.Second
+	dialTimeout = 2 * time.Second * timeout.Scale
 	// redialEvery is below the second after which TCP repeats the first packet of
 	// a connection, and above the way there and back to any origin.
 	redialEvery = 250 * time.Millisecond
 	// tlsTimeout bounds the handshake; it costs an origin's processor, which may
 	// be busy, and two ways there and back.
-	tlsTimeout = 5 * time.Second
+	tlsTimeout = 5 * time.Second * timeout.Scale
 	// DefaultHeadTimeout bounds the wait for the head of a response, from the last byte of
 	// the request. It is a little longer than the origin's own limit, so that the origin's
 	// timeout response arrives first.
