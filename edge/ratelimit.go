@@ -19,6 +19,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/cache"
+	"github.com/fieldmark/fieldmark/edge/conn"
 	"github.com/fieldmark/fieldmark/edge/developer"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
 	"github.com/fieldmark/fieldmark/internal/slots"
@@ -497,10 +498,8 @@ func parseQuota(s string) (quota, bool) {
 
 // Limits of what clients hold at the origins. Everything of one kind together is
 // bounded by what a node and its origins can carry, and one client network may
-// take a quarter of it: what is left serves all others, and an office behind one
-// address still has more than browsers use.
+// take the share conn.NetworkFraction of it.
 const (
-	networkFraction = 4
 	// maxTunnels bounds the WebSocket connections that are passed through. Each uses two
 	// goroutines with a buffer of 32 KiB, so all of them use 64 MiB.
 	maxTunnels = 1024
@@ -513,7 +512,7 @@ const (
 // newSlots returns slots of total, of which one network may use a quarter, and no more than a quarter of pool. An
 // invalid network, that of a trusted proxy, has no share.
 func newSlots(total, pool int) *slots.Slots[netip.Addr] {
-	return slots.New[netip.Addr](total, max(1, min(total, pool)/networkFraction))
+	return slots.New[netip.Addr](total, max(1, min(total, pool)/conn.NetworkFraction))
 }
 
 // isWrite reports whether a request may change something: GET, HEAD and OPTIONS are safe (RFC

@@ -18,9 +18,10 @@ const (
 	// DefaultInflight bounds the requests that handlers serve at once: thousands are all waiting
 	// for something, and one more would only wait with them.
 	DefaultInflight = 4096
-	// networkFraction is the share of one client network in the requests over HTTP/2 and HTTP/3: a
-	// quarter, or a network with all its connections could have 131,072 streams under way.
-	networkFraction = 4
+	// NetworkFraction is the share of one client network in what all clients may have at once: a
+	// quarter. What is left serves all others, and an office behind one address still has more than
+	// browsers use. Without it, a network with all its connections could have 131,072 streams under way.
+	NetworkFraction = 4
 	// rejectTimeout bounds the write to a rejected connection, whose send buffer is empty.
 	rejectTimeout = time.Second
 )

@@ -151,7 +151,7 @@ func New(cfg Config) *Server {
 	s := &Server{cfg: cfg, rejected: rejection(cfg.Name), workers: newWorkers()}
 	s.conns.open = map[*conn]struct{}{}
 	s.conns.perNetwork = map[netip.Addr]*networkCounts{}
-	s.networkRequests = int64(max(1, cfg.Inflight/networkFraction))
+	s.networkRequests = int64(max(1, cfg.Inflight/NetworkFraction))
 	s.conns.networkLimit = cfg.NetworkConns
 	s.conns.handshakes.perNetwork = map[netip.Addr]int{}
 	s.clock.set(time.Now())
