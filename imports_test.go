@@ -227,7 +227,7 @@ var mayImport = map[string][]string{
 
 	// For tests only.
 	"internal/testkit/acmetest":    {"internal/testkit/porttest"},
-	"internal/testkit/browsertest": {},
+	"internal/testkit/browsertest": {"internal/testkit/waittest"},
 	"internal/testkit/cachetest": {"cache", "internal/testkit/porttest", "internal/testkit/waittest",
 		"internal/timeout"},
 	"internal/testkit/formtest":     {},

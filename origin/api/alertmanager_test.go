@@ -18,6 +18,7 @@ import (
 
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/internal/testkit/porttest"
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 	"github.com/fieldmark/fieldmark/origin/access"
 	"github.com/fieldmark/fieldmark/origin/store"
 )
@@ -28,10 +29,9 @@ type manager struct {
 	w    *fixture
 	base string
 
-	mu     sync.Mutex
-	heard  []heard       // requests of Alertmanager and the responses
-	change chan struct{} // signaled for every received notification
-	log    bytes.Buffer
+	mu    sync.Mutex
+	heard []heard // requests of Alertmanager and the responses
+	log   bytes.Buffer
 }
 
 type heard struct {
@@ -75,7 +75,7 @@ func startManager(t *testing.T, fx *fixture) *manager {
 		}
 		t.Skip("the package prometheus-alertmanager is not installed:", err)
 	}
-	m := &manager{t: t, w: fx, change: make(chan struct{}, 1)}
+	m := &manager{t: t, w: fx}
 	ours := httptest.NewServer(http.HandlerFunc(m.listen))
 	t.Cleanup(ours.Close)
 	dir := t.TempDir()
@@ -124,28 +124,15 @@ func (m *manager) listen(rw http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	m.heard = append(m.heard, heard{r.UserAgent(), string(body), rec.Code, rec.Header().Get("Retry-After")})
 	m.mu.Unlock()
-	select {
-	case m.change <- struct{}{}:
-	default:
-	}
 }
 
-// until waits for a condition. It checks the condition after every notification and a
-// few times per second.
+// until waits for a condition, and shows the last notifications if it does not become true.
 func (m *manager) until(what string, true func() bool) {
 	m.t.Helper()
-	deadline := time.After(2 * time.Minute) // only a failure takes so long
-	again := time.NewTicker(50 * time.Millisecond)
-	defer again.Stop()
-	for !true() {
-		select {
-		case <-m.change:
-		case <-again.C:
-		case <-deadline:
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			m.t.Fatalf("waited in vain: %s; heard %d: %+v", what, len(m.heard), m.heard[max(0, len(m.heard)-3):])
-		}
+	if !waittest.Poll(true) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.t.Fatalf("waited in vain: %s; heard %d: %+v", what, len(m.heard), m.heard[max(0, len(m.heard)-3):])
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
 )
 
 // tools is the package.json of the third-party tools that check a page.
@@ -119,7 +121,7 @@ func (p *Page) loadAxe(t testing.TB) {
 	if err != nil {
 		t.Fatalf("read axe-core: %v", err)
 	}
-	ctx, stop := context.WithTimeout(p.ctx, patience)
+	ctx, stop := context.WithTimeout(p.ctx, waittest.Limit)
 	defer stop()
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void](string(script)+";undefined")); err != nil {
 		t.Fatalf("load axe-core: %v", err)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -18,11 +17,9 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-)
 
-// patience limits each wait for the browser. Only a failure takes this long: beside other
-// tests on two processors, a page that takes a second takes half a minute.
-const patience = 2 * time.Minute
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
+)
 
 // View describes how a page is displayed. The zero value is a desktop of 1280 by 900
 // CSS pixels, light, with scripts.
@@ -145,7 +142,7 @@ func (p *Page) Go(t testing.TB, address string) {
 // form, and waits until the new page has loaded.
 func (p *Page) Leave(t testing.TB, what, expression string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(p.ctx, patience)
+	ctx, stop := context.WithTimeout(p.ctx, waittest.Limit)
 	defer stop()
 	if _, err := chromedp.RunResponse(ctx, chromedp.Evaluate[chromedp.Void](expression+";undefined")); err != nil {
 		t.Fatalf("%s: %v", what, err)
@@ -157,7 +154,7 @@ func (p *Page) Do(t testing.TB, what string, steps ...chromedp.Action[chromedp.V
 	t.Helper()
 	ctx := p.ctx
 	if chromedp.FromContext(ctx).Target != nil { // the first call must not end the tab by its deadline
-		within, stop := context.WithTimeout(ctx, patience)
+		within, stop := context.WithTimeout(ctx, waittest.Limit)
 		defer stop()
 		ctx = within
 	}
@@ -170,7 +167,7 @@ func (p *Page) Do(t testing.TB, what string, steps ...chromedp.Action[chromedp.V
 // stores it in answer.
 func (p *Page) Eval(t testing.TB, expression string, answer any) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(p.ctx, patience)
+	ctx, stop := context.WithTimeout(p.ctx, waittest.Limit)
 	defer stop()
 	raw, err := chromedp.Run(ctx,
 		chromedp.Evaluate[string]("(async () => JSON.stringify(await ("+expression+")) ?? 'null')()",
@@ -186,22 +183,18 @@ func (p *Page) Eval(t testing.TB, expression string, answer any) {
 // Until waits until an expression is true in the page.
 func (p *Page) Until(t testing.TB, what, expression string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(p.ctx, patience)
+	ctx, stop := context.WithTimeout(p.ctx, waittest.Limit)
 	defer stop()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for {
+	var is bool
+	var err error
+	waittest.Poll(func() bool {
 		// During a navigation the old page may return an error; the next attempt uses
 		// the new one.
-		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
-		if is {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited in vain until %s (%s): %v", what, expression, err)
-		case <-again.C:
-		}
+		is, err = chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		return is || ctx.Err() != nil
+	})
+	if !is {
+		t.Fatalf("waited in vain until %s (%s): %v", what, expression, err)
 	}
 }
 
@@ -223,7 +216,7 @@ func (p *Page) Clipboard(t testing.TB) string {
 // Picture returns the whole page as PNG.
 func (p *Page) Picture(t testing.TB) []byte {
 	t.Helper()
-	ctx, stop := context.WithTimeout(p.ctx, patience)
+	ctx, stop := context.WithTimeout(p.ctx, waittest.Limit)
 	defer stop()
 	beyond := true
 	shot, err := chromedp.Call(ctx, page.CaptureScreenshot,
@@ -237,7 +230,7 @@ func (p *Page) Picture(t testing.TB) []byte {
 // Print returns the page as a PDF file.
 func (p *Page) Print(t testing.TB) []byte {
 	t.Helper()
-	ctx, stop := context.WithTimeout(p.ctx, patience)
+	ctx, stop := context.WithTimeout(p.ctx, waittest.Limit)
 	defer stop()
 	size := true
 	printed, err := chromedp.Call(ctx, page.PrintToPDF, page.PrintToPDFParams{PreferCSSPageSize: &size})

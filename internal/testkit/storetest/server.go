@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -14,12 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-	"time"
-)
 
-// startWithin is how long a server may take to start; on a busy machine that is
-// a few seconds, and only a failure takes this long.
-const startWithin = 2 * time.Minute
+	"github.com/fieldmark/fieldmark/internal/testkit/waittest"
+)
 
 // errNoServer names the missing programs.
 var errNoServer = errors.New("no PostgreSQL server program: initdb and postgres are neither on the PATH nor in " +
@@ -182,32 +178,35 @@ func (s *server) supervise(cmd *exec.Cmd, begun chan<- error) {
 
 // waitReady polls until the server answers.
 func (s *server) waitReady() error {
-	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
-	defer cancel()
+	var err error
 	// Polled, because a server says that it is ready only in its log, whose text depends on the version.
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for {
-		err := runCommand(s.address, `SELECT 1`)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-s.ended:
-			return fmt.Errorf("PostgreSQL ended: %w", err)
-		case <-ctx.Done():
-			return fmt.Errorf("PostgreSQL does not answer: %w", err)
-		case <-again.C:
-		}
+	waittest.Poll(func() bool {
+		err = runCommand(s.address, `SELECT 1`)
+		return err == nil || s.exited()
+	})
+	switch {
+	case err == nil:
+		return nil
+	case s.exited():
+		return fmt.Errorf("PostgreSQL ended: %w", err)
+	}
+	return fmt.Errorf("PostgreSQL does not answer: %w", err)
+}
+
+// exited reports whether the process has ended.
+func (s *server) exited() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
 	}
 }
 
 // kill stops the server at once, as a crash would; it may have ended.
 func (s *server) kill() {
-	select {
-	case <-s.ended:
+	if s.exited() {
 		return
-	default:
 	}
 	close(s.end)
 	<-s.ended
