@@ -157,18 +157,8 @@ func TestHTTP3(t *testing.T) {
 // exchange opens a connection for one request of raw fields.
 func (s *quicServer) exchange(all ...string) string {
 	s.t.Helper()
-	c := s.dialQUIC()
-	st, err := c.OpenStream()
-	if err == nil {
-		_, err = st.Write(fields(all...))
-	}
-	if err == nil {
-		err = st.Close()
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return answer(st)
+	f := &quicFlooder{Conn: s.dialQUIC(), t: s.t}
+	return answer(f.ask(fields(all...)))
 }
 
 // gatedConn is a socket of a client. Nothing is read before it is opened, and after the first
@@ -215,10 +205,11 @@ func TestEarlyData(t *testing.T) {
 		}
 		serveTest(ctx)
 	}
-	hit, fast := make(chan struct{}), cfg.FastResponse
+	var hit atomic.Bool
+	fast := cfg.FastResponse
 	cfg.FastResponse = func(r conn.SimpleRequest, now *conn.Time) (mux.Response, bool) {
 		if bytes.Contains(r.Target, []byte("early")) {
-			close(hit)
+			hit.Store(true)
 		}
 		return fast(r, now)
 	}
@@ -239,27 +230,19 @@ func TestEarlyData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	send := func(path string) *quic.Stream {
-		st, err := c.OpenStream()
-		if err == nil {
-			_, err = st.Write(requestFields("GET", path))
-		}
-		if err == nil {
-			err = st.Close()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return st
-	}
-	late, early := send("/late"), send("/api/badge/early")
-	<-hit
+	f := &quicFlooder{Conn: c, t: t}
+	asked := []*quic.Stream{f.ask(requestFields("GET", "/late"))}
+	// A request whose end does not arrive with it is served after the handshake like the first.
+	waittest.Until(t, "a request is answered before the handshake", func() bool {
+		asked = append(asked, f.ask(requestFields("GET", "/api/badge/early")))
+		return hit.Load()
+	})
 	released.Store(true)
 	close(g.released)
 	close(g.opened)
-	for name, st := range map[string]*quic.Stream{"late": late, "early": early} {
+	for _, st := range asked {
 		if got := answer(st); got != "200" {
-			t.Errorf("%s: %s", name, got)
+			t.Errorf("stream %d: %s", st.StreamID(), got)
 		}
 	}
 	waittest.Until(t, "the handshake is counted", func() bool {
@@ -311,14 +294,12 @@ func TestHandshakeOfClosedConnection(t *testing.T) {
 func TestQUICRestart(t *testing.T) {
 	pc, cert := listenUDP(t), newCertificate(t)
 	old := startQUICOn(t, testConfig(), pc, cert)
-	c := old.dialQUIC()
+	f := &quicFlooder{Conn: old.dialQUIC(), t: t}
 	ask := func() string {
-		st, err := c.OpenStream()
+		st, err := f.send(requestFields("GET", "/api/badge/acme"))
 		if err != nil {
 			return err.Error()
 		}
-		_, _ = st.Write(requestFields("GET", "/api/badge/acme"))
-		_ = st.Close()
 		return answer(st)
 	}
 	if got := ask(); got != "200" {
@@ -327,8 +308,8 @@ func TestQUICRestart(t *testing.T) {
 	_ = old.ln.Close() // as if the process were killed
 	startQUICOn(t, testConfig(), pc, cert)
 	ask()
-	<-c.Context().Done()
-	if err := context.Cause(c.Context()); !errors.As(err, new(*quic.StatelessResetError)) {
+	<-f.Context().Done()
+	if err := context.Cause(f.Context()); !errors.As(err, new(*quic.StatelessResetError)) {
 		t.Errorf("the connection ended with %v, want a stateless reset", err)
 	}
 }
@@ -353,13 +334,8 @@ func TestQUICMigration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := c.OpenStream()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = st.Write(requestFields("GET", "/x"))
-	_ = st.Close()
-	if got := answer(st); got != "200" || s.Open() != 1 {
+	f := &quicFlooder{Conn: c, t: t}
+	if got := answer(f.ask(requestFields("GET", "/x"))); got != "200" || s.Open() != 1 {
 		t.Errorf("after the move: %s, %d connections", got, s.Open())
 	}
 }
@@ -399,14 +375,7 @@ func TestDrainOverH3(t *testing.T) {
 			got = append(got, b[:k]...)
 		}
 	}
-	ask := func(path string) *quic.Stream {
-		st, err := f.open(requestFields("GET", path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = st.Close()
-		return st
-	}
+	ask := func(path string) *quic.Stream { return f.ask(requestFields("GET", path)) }
 	slow := ask("/slow")
 	<-started
 	drained := make(chan int)
