@@ -371,8 +371,9 @@ func (c *conn) extendDeadline(now *Time) bool {
 func (c *conn) putBuffer() {
 	if c.buf != nil {
 		c.buf.release()
-		c.buf, c.pending = nil, nil
+		c.buf = nil
 	}
+	c.pending = nil // even an empty slice would keep what it is a part of from the collector
 }
 
 // wait reads bytes and leaves them pending.

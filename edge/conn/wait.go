@@ -40,9 +40,12 @@ func newWaitConn(nc net.Conn, pending []byte) *waitConn {
 func (w *waitConn) Read(p []byte) (int, error) {
 	if len(w.pending) > 0 {
 		n := copy(p, w.pending)
-		if w.pending = w.pending[n:]; len(w.pending) == 0 && w.buf != nil {
-			w.buf.release()
-			w.buf = nil
+		if w.pending = w.pending[n:]; len(w.pending) == 0 {
+			w.pending = nil // even an empty slice would keep the buffer from the collector
+			if w.buf != nil {
+				w.buf.release()
+				w.buf = nil
+			}
 		}
 		return n, nil
 	}

@@ -60,6 +60,7 @@ func (c *Conn) handleBlock(b *headerBlock, block []byte) error {
 	if err := c.decoder.decode(block); err != nil {
 		return err
 	}
+	defer c.decoder.release()
 	if b.id <= c.lastID {
 		c.mu.Lock()
 		defer c.mu.Unlock()

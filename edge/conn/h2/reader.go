@@ -88,9 +88,8 @@ func newFieldDecoder() *fieldDecoder {
 // so that the table stays that of the client.
 func (d *fieldDecoder) emit(f hpack.HeaderField) { d.Add(f.Name, f.Value) }
 
-// decode decodes a whole block. The fields are valid until the next call.
+// decode decodes a whole block. release must be called before the next.
 func (d *fieldDecoder) decode(block []byte) error {
-	d.Reset()
 	if _, err := d.hpack.Write(block); err != nil {
 		return connErrorf(CompressionError, "a header block is malformed")
 	}
@@ -102,3 +101,16 @@ func (d *fieldDecoder) decode(block []byte) error {
 	}
 	return nil
 }
+
+// release empties the list. An idle connection must not hold its last request, nor the read buffer
+// that had it: the decoder keeps its input until it has another.
+func (d *fieldDecoder) release() {
+	d.Reset()
+	d.hpack.SetEmitEnabled(false)
+	_, _ = d.hpack.Write(indexedField) // changes no table and never fails
+	_ = d.hpack.Close()
+	d.hpack.SetEmitEnabled(true)
+}
+
+// indexedField is a block with one field of the static table, :method GET (RFC 7541, 6.1).
+var indexedField = []byte{0x82}

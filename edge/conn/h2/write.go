@@ -113,7 +113,7 @@ func (c *Conn) releaseQueues() {
 		}
 		last := len(c.pooled) - 1
 		pooled := c.pooled[last]
-		c.pooled = c.pooled[:last]
+		c.pooled[last], c.pooled = nil, c.pooled[:last]
 		// A buffer that a large response has grown is left to the collector.
 		if cap(*b) <= 2*maxQueue {
 			*pooled = *b
