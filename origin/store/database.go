@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
+	modernc "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/fieldmark/fieldmark/origin/store/check"
 	"github.com/fieldmark/fieldmark/origin/store/partition"
@@ -41,6 +44,10 @@ type Step struct {
 	AppliedAt time.Time // zero while it is pending
 }
 
+// migratorPragmas are those of a writer that waits longer: a migration of a large database holds the lock for longer
+// than any other write, and what starts in the meantime has to wait for it. The last of two equal pragmas counts.
+var migratorPragmas = append(slices.Clone(writerPragmas), "busy_timeout(60000)")
+
 // Migrate brings the schema of a database up to the version of this program and
 // returns the migrations it applied. Several processes may call it at once.
 func Migrate(ctx context.Context, cfg Config) (done []Step, err error) {
@@ -52,7 +59,7 @@ func Migrate(ctx context.Context, cfg Config) (done []Step, err error) {
 	if pooler.Transaction(cfg.URL) {
 		return nil, fmt.Errorf("migrate: %w", pooler.ErrSession)
 	}
-	d, db, err := openRaw(cfg, writerPragmas)
+	d, db, err := openRaw(cfg, migratorPragmas)
 	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
@@ -225,10 +232,12 @@ func (s *Store) schema(ctx context.Context, cfg Config) error {
 		return err
 	}
 	pending, err := p.HasPending(ctx)
+	e, isSQLite := errors.AsType[*modernc.Error](err)
+	migrating := isSQLite && e.Code()&0xff == sqlite3.SQLITE_BUSY // another process: Migrate waits longer
 	switch {
-	case err != nil:
+	case err != nil && (!migrating || cfg.NoMigrate):
 		return unavailable(err)
-	case !pending:
+	case err == nil && !pending:
 		return nil
 	case cfg.NoMigrate:
 		return ErrOldSchema

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -209,6 +210,39 @@ func TestMigrateAtOnce(t *testing.T) {
 		t.Errorf("migrate again: %+v, %v; want nothing done", done, err)
 	}
 	check(t, open(t, cfg))
+}
+
+// TestOpenDuringMigration opens a file while another process holds its lock for longer than writes wait: a
+// migration of a large database does.
+func TestOpenDuringMigration(t *testing.T) {
+	if storetest.Engine() == storetest.Postgres {
+		return // its migrations have a lock of their own
+	}
+	const migration = 6 * time.Second
+	for _, version := range []int64{0, 1} {
+		t.Run(fmt.Sprint("from version ", version), func(t *testing.T) {
+			t.Parallel()
+			cfg := store.Config{Path: filepath.Join(t.TempDir(), "record.db")}
+			if version > 0 {
+				if err := store.MigrateTo(t.Context(), cfg, version); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tx, err := raw(t, store.Config{Path: "file:" + cfg.Path + "?_txlock=immediate"}).BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(migration, func() {
+				if err := tx.Rollback(); err != nil {
+					t.Error(err)
+				}
+			})
+			check(t, open(t, cfg))
+			if err := tx.Rollback(); !errors.Is(err, sql.ErrTxDone) {
+				t.Errorf("the store was opened before the migration ended: %v", err)
+			}
+		})
+	}
 }
 
 // During a deployment an older program opens a database with the schema of a newer one.
