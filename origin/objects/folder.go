@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/fieldmark/fieldmark/internal/atomicfile"
 )
 
 // Folder keeps objects as files of a folder. Several origins can share it on a network file
@@ -57,16 +59,13 @@ func (f *Folder) Put(_ context.Context, key string, write func(io.Writer) error)
 	buffer := bufio.NewWriterSize(file, writeBuffer)
 	err = write(buffer)
 	if err == nil {
-		err = errors.Join(buffer.Flush(), file.Sync())
+		err = buffer.Flush()
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(partial, to)
+		err = atomicfile.Rename(partial, to)
 	}
 	if err != nil {
 		_ = os.Remove(partial) // a file that stays is listed as unfinished
-		return fmt.Errorf("put object %s: %w", key, err)
-	}
-	if err := syncDir(dir); err != nil {
 		return fmt.Errorf("put object %s: %w", key, err)
 	}
 	return nil
@@ -86,16 +85,7 @@ func mkdirDurably(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(parent)
-}
-
-// syncDir writes the names of files in a folder to disk.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return atomicfile.SyncFolder(parent)
 }
 
 // Open implements Store.

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +24,7 @@ import (
 	modernc "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/fieldmark/fieldmark/internal/atomicfile"
 	"github.com/fieldmark/fieldmark/origin/store/check"
 	"github.com/fieldmark/fieldmark/origin/store/partition"
 	"github.com/fieldmark/fieldmark/origin/store/pooler"
@@ -322,7 +322,7 @@ func Backup(ctx context.Context, cfg Config, to string) error {
 	if err := db.Close(); err != nil {
 		return fail(err)
 	}
-	if err := renameDurably(partial, to); err != nil {
+	if err := atomicfile.Rename(partial, to); err != nil {
 		return fail(err)
 	}
 	if damaged {
@@ -388,27 +388,6 @@ func verifyCopy(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// renameDurably gives a finished file its name in a way that survives a power
-// failure.
-func renameDurably(partial, to string) error {
-	for _, step := range []struct {
-		path string
-		then func() error
-	}{{partial, func() error { return os.Rename(partial, to) }}, {filepath.Dir(to), func() error { return nil }}} {
-		f, err := os.Open(step.path)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
-			return err
-		}
-		if err := step.then(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Restore makes a backup the database. An existing database is replaced only
 // with force and only if no process uses it; it is kept under the name Restore
 // returns. The restored event log gets a new id: events after the backup are
@@ -437,7 +416,7 @@ func Restore(ctx context.Context, from string, cfg Config, force bool) (replaced
 			return fail(errors.Join(err, os.Remove(partial)))
 		}
 	}
-	if err := renameDurably(partial, path); err != nil {
+	if err := atomicfile.Rename(partial, path); err != nil {
 		return fail(err)
 	}
 	return replaced, nil

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/fieldmark/fieldmark/internal/atomicfile"
 )
 
 // AccessFile is the name of the file in the data folder that holds an Access. LogFile
@@ -52,12 +54,5 @@ func (a *Access) write(data string) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(data, AccessFile)
-	if err := os.WriteFile(path+".new", append(raw, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", AccessFile, err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("write %s: %w", AccessFile, err)
-	}
-	return nil
+	return atomicfile.Write(filepath.Join(data, AccessFile), append(raw, '\n'))
 }
