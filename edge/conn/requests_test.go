@@ -281,7 +281,7 @@ func TestNetworkRequests(t *testing.T) {
 					return err
 				}
 				waittest.Until(t, "the stream is read", func() bool { return s.streams() == 1 })
-				_ = st.Close() // as in send
+				_ = st.Close() // fails if the server has stopped waiting for the request: the stream ends too
 				waittest.Until(t, "the stream ends", func() bool { return s.streams() == 0 })
 			}
 			return nil

@@ -107,8 +107,8 @@ func (d *fieldDecoder) decode(block []byte) error {
 func (d *fieldDecoder) release() {
 	d.Reset()
 	d.hpack.SetEmitEnabled(false)
-	_, _ = d.hpack.Write(indexedField) // changes no table and never fails
-	_ = d.hpack.Close()
+	_, _ = d.hpack.Write(indexedField) // a valid field, which changes no table
+	_ = d.hpack.Close()                // fails only within a field
 	d.hpack.SetEmitEnabled(true)
 }
 
