@@ -21,6 +21,7 @@ import (
 	"github.com/fieldmark/fieldmark"
 	"github.com/fieldmark/fieldmark/edge"
 	"github.com/fieldmark/fieldmark/edge/proxy/upstream"
+	"github.com/fieldmark/fieldmark/internal/testkit/storetest"
 	"github.com/fieldmark/fieldmark/origin"
 	"github.com/fieldmark/fieldmark/origin/client"
 	"github.com/fieldmark/fieldmark/origin/store"
@@ -203,10 +204,12 @@ func TestOriginOfEarlierVersion(t *testing.T) {
 // given their numbers to others before the edge asks again.
 func TestDatabaseBehind(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	h := newOriginFixture(t, storetest.New(t))
 	h.brand("kept", "Kept", 500)
 	copied := filepath.Join(t.TempDir(), "standby.db")
 	must(t, store.Backup(t.Context(), h.record, copied))
+	_, behind, handler := openOrigin(t, store.Config{Path: copied}) // closed after the edge, which reports to it
+	h.startEdge()
 	h.brand("phantom", "Phantom", 400)
 	pages := []string{"/api/v1/score/", "/api/badge/", "/brands/"}
 	statuses := func(slug string) (all string) {
@@ -220,7 +223,6 @@ func TestDatabaseBehind(t *testing.T) {
 		t.Fatalf("the brand that will be lost: %s", got)
 	}
 
-	_, behind, handler := openOrigin(t, store.Config{Path: copied})
 	h.down.Store(true)
 	h.origin.CloseClientConnections()
 	head, err := h.service.Events.Head(t.Context())
