@@ -285,7 +285,7 @@ func (s *Store) PartitionsAhead() (n int, divided bool) {
 	return 0, false
 }
 
-// Close closes all connections. No other method may be running.
+// Close closes all connections once the writes that have begun are done. Reads and later writes fail.
 func (s *Store) Close() error {
 	var errs []error
 	s.prepared.Range(func(_, st any) bool {

@@ -203,6 +203,50 @@ func TestCanceledWriteReturns(t *testing.T) {
 	})
 }
 
+// TestCloseDuringWrites closes a database while a write runs and another waits, as a server does whose requests
+// take longer than it drains.
+func TestCloseDuringWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := storetest.New(t)
+		s, err := store.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release := make(chan struct{})
+		var all sync.WaitGroup
+		for _, id := range []string{"first", "second"} {
+			all.Go(func() {
+				if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+					<-release
+					return appendEvent(ctx, tx, id)
+				}); err != nil {
+					t.Errorf("the %s write: %v", id, err)
+				}
+			})
+		}
+		synctest.Wait()
+		all.Go(func() {
+			if err := s.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+		synctest.Wait()
+		close(release)
+		all.Wait()
+		err = s.Write(t.Context(), func(context.Context, *store.Tx) error { return nil })
+		if !fieldmark.IsCode(err, fieldmark.CodeOriginUnavailable) {
+			t.Errorf("a write after the close: %v, want %s", err, fieldmark.CodeOriginUnavailable)
+		}
+		if s, err = store.Open(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if head, err := s.Head(t.Context()); head != 2 || err != nil {
+			t.Errorf("head = %d, %v; want 2", head, err)
+		}
+	})
+}
+
 // When a leader is canceled, a waiting writer becomes the leader.
 func TestWriteUnderCancellation(t *testing.T) {
 	s := scratch(t)

@@ -121,7 +121,7 @@ func (t *Tx) QueryRow(ctx context.Context, text string, args ...any) *sql.Row {
 	return st.QueryRowContext(ctx, args...)
 }
 
-// Close closes the connection. No write may be running.
+// Close closes the connection. No write may be running: Group.Close sees to that.
 func (c *conn) Close() error {
 	var errs []error
 	// A connection of SQLite stays open, and its lock held, while it has statements

@@ -76,6 +76,7 @@ type Group[W Write] struct {
 	mu      sync.Mutex
 	waiting []*member[W]
 	led     bool
+	drained chan struct{} // closed when the last write has ended; nil until Close is called
 }
 
 // NewGroup returns a Group. It connects at the first write.
@@ -124,7 +125,11 @@ func (g *Group[W]) Do(ctx context.Context, w W) (Result, error) {
 		defer g.pace.end()
 	}
 	m := &member[W]{write: w, ready: make(chan struct{}, 1)}
-	if !g.join(m) {
+	leads, err := g.join(m)
+	if err != nil {
+		return Result{}, err
+	}
+	if !leads {
 		select {
 		case <-m.ready:
 		case <-ctx.Done():
@@ -147,16 +152,30 @@ func (g *Group[W]) Waiting() int {
 	return len(g.waiting)
 }
 
+// Close closes the connection once the writes that were queued have ended. Later ones fail with sql.ErrConnDone.
+func (g *Group[W]) Close() error {
+	g.mu.Lock()
+	if g.drained = make(chan struct{}); !g.led {
+		close(g.drained)
+	}
+	g.mu.Unlock()
+	<-g.drained
+	return g.conn.Close()
+}
+
 // join queues m and reports whether it leads.
-func (g *Group[W]) join(m *member[W]) bool {
+func (g *Group[W]) join(m *member[W]) (leads bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.drained != nil {
+		return false, sql.ErrConnDone
+	}
 	g.waiting = append(g.waiting, m)
 	if g.led {
-		return false
+		return false, nil
 	}
 	g.led, m.lead = true, true
-	return true
+	return true, nil
 }
 
 // cancel removes m from the queue and reports whether it was still there. A lead
@@ -183,7 +202,9 @@ func (g *Group[W]) leads(m *member[W]) bool {
 // passLead makes the first in the queue the leader. Callers hold mu.
 func (g *Group[W]) passLead() {
 	if len(g.waiting) == 0 {
-		g.led = false
+		if g.led = false; g.drained != nil {
+			close(g.drained)
+		}
 		return
 	}
 	next := g.waiting[0]
