@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,11 +48,18 @@ func StartWith(t testing.TB, env ...string) *Browser {
 
 // StartQUIC starts a Chromium that reaches addresses, each a host and a port, over HTTP/3
 // alone, with a certificate that no CA has signed. The name localhost and those below are
-// 127.0.0.1: the browser would not fall back from ::1.
+// 127.0.0.1: the browser would not fall back from ::1. If the test fails, its log has why connections ended.
 func StartQUIC(t testing.TB, cert *x509.Certificate, addresses ...string) *Browser {
 	t.Helper()
 	key := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
+	netLog := filepath.Join(t.TempDir(), "net-log.json")
+	t.Cleanup(func() { // after the browser has ended
+		if t.Failed() {
+			logQUICEnds(t, netLog)
+		}
+	})
 	return start(t, append([]string{headlessShell}, windowed...), chromedp.Flag("enable-quic", true),
+		chromedp.Flag("log-net-log", netLog),
 		chromedp.Flag("origin-to-force-quic-on", strings.Join(addresses, ",")),
 		chromedp.Flag("host-resolver-rules", "MAP localhost 127.0.0.1,MAP *.localhost 127.0.0.1"),
 		chromedp.Flag("ignore-certificate-errors-spki-list", base64.StdEncoding.EncodeToString(key[:])))
