@@ -264,13 +264,12 @@ func (h *fixture) get(path string, header ...string) answer {
 	return h.do("GET", path, "", header...)
 }
 
+// score returns the score of a brand once the edge has applied every event: the facts of a brand are an event after
+// that of the brand itself, so an edge may know it without them.
 func (h *fixture) score(slug string) fieldmark.Score {
 	h.t.Helper()
-	var a answer
-	h.until("the edge knows "+slug, func() bool { // an edge reads the log up to ten times a second
-		a = h.get("/api/v1/score/" + slug)
-		return a.status != http.StatusNotFound
-	})
+	h.catchUp()
+	a := h.get("/api/v1/score/" + slug)
 	if a.status != http.StatusOK {
 		h.t.Fatalf("score of %s: %d %s", slug, a.status, a.body)
 	}
