@@ -288,13 +288,13 @@ func (s *Store) PartitionsAhead() (n int, divided bool) {
 // Close closes all connections once the writes that have begun are done. Reads and later writes fail.
 func (s *Store) Close() error {
 	var errs []error
+	if s.group != nil { // first: until it returns, writes are running
+		errs = append(errs, s.group.Close())
+	}
 	s.prepared.Range(func(_, st any) bool {
 		errs = append(errs, st.(*sql.Stmt).Close())
 		return true
 	})
-	if s.group != nil {
-		errs = append(errs, s.group.Close())
-	}
 	if s.replica != nil {
 		errs = append(errs, s.replica.Close())
 	}

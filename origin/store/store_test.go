@@ -213,11 +213,17 @@ func TestCloseDuringWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		release := make(chan struct{})
+		if _, err := s.Head(t.Context()); err != nil { // prepares the statement for the writes
+			t.Fatal(err)
+		}
 		var all sync.WaitGroup
 		for _, id := range []string{"first", "second"} {
 			all.Go(func() {
 				if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 					<-release
+					if _, err := s.Head(ctx); err != nil {
+						return fmt.Errorf("read: %w", err)
+					}
 					return appendEvent(ctx, tx, id)
 				}); err != nil {
 					t.Errorf("the %s write: %v", id, err)

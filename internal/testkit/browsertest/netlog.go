@@ -50,4 +50,7 @@ func logQUICEnds(t testing.TB, path string) {
 			t.Logf("net log: %s ms: %s %s", event.Time, names[event.Type], event.Params)
 		}
 	}
+	if err := lines.Err(); err != nil {
+		t.Logf("the net log: %v", err)
+	}
 }
